@@ -1,0 +1,1 @@
+//! The comment grammar: one table makes the parser, the help and the manual.

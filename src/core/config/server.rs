@@ -1,0 +1,84 @@
+//! The server file, `tidegate-server.yml`: what a repository must not decide.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::core::ids::ForgeHost;
+
+/// The server's options, checked. Paths are as written; who reads them resolves them against the file's folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerOptions {
+    /// Where the forge and the jobs reach `listen`.
+    pub public_url: Url,
+    /// Webhooks and the runner API.
+    pub listen: SocketAddr,
+    /// Pages and metrics: they show plans, so they stay off the public address.
+    pub listen_pages: SocketAddr,
+    /// SQLite file, key, mirrors, reports.
+    pub data: PathBuf,
+    /// `postgres://…`; none is SQLite in `data`.
+    pub database: Option<String>,
+    /// 32 bytes, made at first start; none is `data/key`.
+    pub key_file: Option<PathBuf>,
+    pub forges: Vec<ForgeOptions>,
+    pub executor: ExecutorOptions,
+}
+
+/// The forges tidegate speaks to. (What each can do stands in `forge`.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ForgeKind {
+    GitHub,
+}
+
+/// One forge instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForgeOptions {
+    pub kind: ForgeKind,
+    /// The address people open, such as `https://github.com`.
+    pub url: Url,
+    /// The API's address: `https://api.github.com`, or `https://<host>/api/v3` (the default away from github.com).
+    pub api_url: Url,
+    /// A file with the access token of the account we act as.
+    pub token_file: PathBuf,
+    /// Files with accepted webhook secrets; several while one is replaced. Never empty, and no file may be empty.
+    pub webhook_secret_files: Vec<PathBuf>,
+    /// Which repositories are served: `owner/name` patterns, `*` within one part.
+    pub repos: Vec<String>,
+}
+
+impl ForgeOptions {
+    /// The instance's key in every row: its host, with the port when it has one.
+    pub fn host(&self) -> ForgeHost {
+        let host = self.url.host_str().unwrap_or_default();
+        let text = self
+            .url
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        ForgeHost::try_from(text).expect("a URL's host and port are a host name")
+    }
+}
+
+/// Where jobs run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExecutorOptions {
+    pub kind: ExecutorKind,
+    /// Jobs at once.
+    pub parallel: usize,
+    /// How long one beat keeps a job alive.
+    pub lease_seconds: u32,
+    /// Names passed on to jobs that only plan.
+    pub plan_env: Vec<String>,
+    /// Names passed on to jobs that apply.
+    pub apply_env: Vec<String>,
+}
+
+/// The executors there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutorKind {
+    Local,
+}

@@ -1,0 +1,1 @@
+//! The blast radius: who reads what changes, followed through.

@@ -1,0 +1,1 @@
+//! Which directories are roots.

@@ -1,0 +1,1 @@
+//! Waves: canary layers first, then one dependency layer a wave.

@@ -1,0 +1,143 @@
+//! All that can happen. One `match` in `handlers` hands each to one handler.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::core::ids::{Actor, Branch, CommentId, Pull, Repo, RolloutId, Sha, WaveNumber};
+use crate::core::job::{JobEnd, JobKey};
+
+/// Something that happened: on a forge, in a job, on the clock, or as a follow-up of our own.
+///
+/// An event names what to look at and carries what cannot be asked for again (who, when, which words);
+/// everything else is read fresh by its handler, so an old delivery does no harm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// A pull request was opened, reopened or made ready for review.
+    PullOpened { pull: Pull, actor: Actor },
+    /// The head of a pull request moved.
+    PullPushed { pull: Pull, actor: Actor },
+    /// A pull request got another target branch.
+    PullRetargeted { pull: Pull, actor: Actor },
+    /// A pull request was closed, with or without a merge.
+    PullClosed {
+        pull: Pull,
+        merged: bool,
+        actor: Actor,
+    },
+    /// A new comment on a pull request (never an edited one).
+    Commented(Commented),
+    /// A review was submitted or dismissed.
+    Reviewed { pull: Pull, actor: Actor },
+    /// A branch moved from `before` (all zero when it is new) to `after`.
+    BranchPushed {
+        repo: Repo,
+        branch: Branch,
+        before: Sha,
+        after: Sha,
+        actor: Actor,
+    },
+    /// A job ended, was lost, or was stopped.
+    JobEnded {
+        repo: Repo,
+        lane: Lane,
+        job: JobKey,
+        end: JobEnd,
+    },
+    /// The app was given repositories.
+    Installed { repos: Vec<Repo> },
+    /// Repositories were taken away from the app.
+    Removed { repos: Vec<Repo> },
+    /// Follow-up in the branch's lane: somebody approved this wave or asked for it again.
+    WaveCalled {
+        repo: Repo,
+        branch: Branch,
+        rollout: RolloutId,
+        wave: WaveNumber,
+    },
+    /// Follow-up in the pull request's lane: what its note shows has changed.
+    NoteStale { pull: Pull },
+}
+
+/// A new comment on a pull request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Commented {
+    pub pull: Pull,
+    pub comment: CommentId,
+    /// When the forge says it was written.
+    pub at: Timestamp,
+    pub actor: Actor,
+    pub body: String,
+    /// The comment's page.
+    pub url: String,
+}
+
+/// Deliveries of one lane are handled in order, one at a time; lanes run side by side.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Lane(String);
+
+impl Lane {
+    /// The lane of a pull request: `<host>/<repository id>#<number>`.
+    pub fn of_pull(pull: &Pull) -> Self {
+        Self(format!(
+            "{}/{}#{}",
+            pull.repo.forge, pull.repo.id, pull.number
+        ))
+    }
+
+    /// The lane of a branch's rollouts: `<host>/<repository id>@<branch>`.
+    pub fn of_branch(repo: &Repo, branch: &Branch) -> Self {
+        Self(format!("{}/{}@{branch}", repo.forge, repo.id))
+    }
+
+    /// The lane as text, as it stands in the store.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn of_installation(repos: &[Repo]) -> Self {
+        Self(repos.first().map_or_else(
+            || "installation".to_owned(),
+            |it| format!("{}/installation", it.forge),
+        ))
+    }
+}
+
+impl Event {
+    /// The lane this event is handled in.
+    pub fn lane(&self) -> Lane {
+        match self {
+            Self::PullOpened { pull, .. }
+            | Self::PullPushed { pull, .. }
+            | Self::PullRetargeted { pull, .. }
+            | Self::PullClosed { pull, .. }
+            | Self::Commented(Commented { pull, .. })
+            | Self::Reviewed { pull, .. }
+            | Self::NoteStale { pull } => Lane::of_pull(pull),
+            Self::BranchPushed { repo, branch, .. } | Self::WaveCalled { repo, branch, .. } => {
+                Lane::of_branch(repo, branch)
+            }
+            Self::JobEnded { lane, .. } => lane.clone(),
+            Self::Installed { repos } | Self::Removed { repos } => Lane::of_installation(repos),
+        }
+    }
+
+    /// The event's name in logs and metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::PullOpened { .. } => "pull-opened",
+            Self::PullPushed { .. } => "pull-pushed",
+            Self::PullRetargeted { .. } => "pull-retargeted",
+            Self::PullClosed { .. } => "pull-closed",
+            Self::Commented(_) => "commented",
+            Self::Reviewed { .. } => "reviewed",
+            Self::BranchPushed { .. } => "branch-pushed",
+            Self::JobEnded { .. } => "job-ended",
+            Self::Installed { .. } => "installed",
+            Self::Removed { .. } => "removed",
+            Self::WaveCalled { .. } => "wave-called",
+            Self::NoteStale { .. } => "note-stale",
+        }
+    }
+}

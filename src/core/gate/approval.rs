@@ -1,0 +1,1 @@
+//! Which approvals speak to a rollout, and which of them count.

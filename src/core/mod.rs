@@ -1,0 +1,17 @@
+//! PURE: the decisions, and the words for them. No IO, no clock, no randomness.
+
+pub mod command;
+pub mod config;
+pub mod effect;
+pub mod estate;
+pub mod event;
+pub mod gate;
+pub mod ids;
+pub mod job;
+pub mod note;
+pub mod outcome;
+pub mod person;
+pub mod plan;
+pub mod refusal;
+pub mod remote;
+pub mod rollout;

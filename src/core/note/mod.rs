@@ -1,0 +1,1 @@
+//! What people read: notes, replies and status lines, as Markdown.

@@ -1,0 +1,1 @@
+//! Digests: RFC 8785 bytes under a kind, SHA-256.

@@ -1,0 +1,1 @@
+//! Values that must not be shown: marked in a draft, keyed when sealed.

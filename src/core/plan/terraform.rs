@@ -1,0 +1,1 @@
+//! Terraform plan JSON in, a draft out.

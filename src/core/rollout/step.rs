@@ -1,0 +1,1 @@
+//! How a rollout moves: which wave is next, and what an answer or an end makes of a wave.

@@ -1,0 +1,27 @@
+//! Where a job runs: each executor starts this same program as `tidegate job`.
+
+pub mod local;
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+
+use crate::core::job::{JobKey, JobSpec};
+
+/// Starts jobs somewhere, and looks after them.
+#[async_trait]
+pub trait Executor: Send + Sync {
+    /// Starts a job; returns once it is on its way. Again with the same key: nothing.
+    async fn start(&self, job: &JobSpec, token: &SecretString) -> anyhow::Result<()>;
+    /// How a job stands, for the sweep that repairs lost ends.
+    async fn look(&self, key: &JobKey) -> anyhow::Result<Seen>;
+    /// Interrupts a job, and kills it only after a deadline.
+    async fn cancel(&self, key: &JobKey) -> anyhow::Result<()>;
+}
+
+/// What an executor sees of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Alive,
+    /// It is gone, or was never here.
+    Gone,
+}

@@ -1,0 +1,1 @@
+//! GitHub deliveries: checked over the raw bytes, then read into events.

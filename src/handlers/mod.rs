@@ -1,0 +1,1 @@
+//! What the server does about an event: gather, decide, act. Never waits for Terraform.

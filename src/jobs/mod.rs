@@ -1,0 +1,1 @@
+//! What a job does in a checkout: gather, decide, act.

@@ -1,0 +1,1 @@
+//! Facts on the ledger branch: read, append, and again if it moved.

@@ -1,0 +1,1 @@
+//! Performs stored effects in order, each safe to repeat, or prints them.

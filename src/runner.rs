@@ -1,0 +1,1 @@
+//! A job's line to its server.

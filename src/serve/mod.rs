@@ -1,0 +1,1 @@
+//! HTTP and time: the webhook door, the worker, the ticker, the runner API, the pages.

@@ -1,0 +1,1 @@
+//! What the server remembers: a desk, not the record. One SQL dialect for SQLite and PostgreSQL.

@@ -72,7 +72,8 @@ impl Program {
     /// Adds arguments.
     #[must_use]
     pub fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, args: I) -> Self {
-        self.argv.extend(args.into_iter().map(|it| it.as_ref().to_owned()));
+        self.argv
+            .extend(args.into_iter().map(|it| it.as_ref().to_owned()));
         self
     }
 
@@ -86,7 +87,8 @@ impl Program {
     /// Sets a variable of its environment.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.env.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.env
+            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
@@ -129,7 +131,11 @@ impl Program {
     pub async fn run(mut self) -> io::Result<Ran> {
         let input = std::mem::take(&mut self.stdin);
         let mut group = Group::spawn(&mut self.command())?;
-        let (stdin, stdout, stderr) = (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
+        let (stdin, stdout, stderr) = (
+            group.child.stdin.take(),
+            group.child.stdout.take(),
+            group.child.stderr.take(),
+        );
         let feed = async {
             if let Some(mut pipe) = stdin {
                 // A program that does not read its input closes the pipe; its exit code says what it thinks of that.
@@ -143,7 +149,13 @@ impl Program {
             capped(stderr, self.cap)
         );
         let ((status, was_stopped), (stdout, cut_out), (stderr, cut_err)) = (ended?, out?, err?);
-        Ok(Ran { status, stdout, stderr, was_cut: cut_out || cut_err, was_stopped })
+        Ok(Ran {
+            status,
+            stdout,
+            stderr,
+            was_cut: cut_out || cut_err,
+            was_stopped,
+        })
     }
 
     fn command(&self) -> Command {
@@ -158,7 +170,11 @@ impl Program {
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
         }
-        command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command.stdin(if self.stdin.is_empty() {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -173,8 +189,14 @@ struct Group {
 impl Group {
     fn spawn(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).kill_on_drop(true).spawn()?;
-        let id = child.id().and_then(|it| i32::try_from(it).ok()).expect("a child just started has an id");
-        Ok(Self { child, id: Pid::from_raw(id) })
+        let id = child
+            .id()
+            .and_then(|it| i32::try_from(it).ok())
+            .expect("a child just started has an id");
+        Ok(Self {
+            child,
+            id: Pid::from_raw(id),
+        })
     }
 
     /// Waits for its end; past the limit or on `stop` interrupts the program itself, past the grace kills the group.
@@ -206,7 +228,9 @@ impl Drop for Group {
 
 /// Reads to the end, keeps the first `cap` bytes, says whether more came: the program never blocks on a full pipe.
 async fn capped(pipe: Option<impl AsyncRead + Unpin>, cap: usize) -> io::Result<(Vec<u8>, bool)> {
-    let Some(mut pipe) = pipe else { return Ok((Vec::new(), false)) };
+    let Some(mut pipe) = pipe else {
+        return Ok((Vec::new(), false));
+    };
     let (mut kept, mut cut, mut buffer) = (Vec::new(), false, vec![0; 16 << 10]);
     loop {
         let count = pipe.read(&mut buffer).await?;
@@ -225,13 +249,26 @@ mod tests {
 
     #[tokio::test]
     async fn output_past_the_cap_is_dropped_and_said() {
-        let ran = Program::new("head").args(["-c", "300000", "/dev/zero"]).cap(1000).run().await.unwrap();
-        assert_eq!((ran.stdout.len(), ran.was_cut, ran.code()), (1000, true, Some(0)));
+        let ran = Program::new("head")
+            .args(["-c", "300000", "/dev/zero"])
+            .cap(1000)
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(
+            (ran.stdout.len(), ran.was_cut, ran.code()),
+            (1000, true, Some(0))
+        );
     }
 
     #[tokio::test]
     async fn a_program_past_its_limit_is_stopped() {
-        let ran = Program::new("sleep").args(["60"]).limit(Duration::from_millis(50)).run().await.unwrap();
+        let ran = Program::new("sleep")
+            .args(["60"])
+            .limit(Duration::from_millis(50))
+            .run()
+            .await
+            .unwrap();
         assert!(ran.was_stopped);
     }
 
@@ -245,7 +282,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_reads_what_it_is_given() {
-        let ran = Program::new("cat").stdin(b"high water".to_vec()).run().await.unwrap();
+        let ran = Program::new("cat")
+            .stdin(b"high water".to_vec())
+            .run()
+            .await
+            .unwrap();
         assert_eq!(ran.stdout, b"high water");
     }
 }

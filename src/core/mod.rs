@@ -8,6 +8,7 @@ pub mod event;
 pub mod gate;
 pub mod ids;
 pub mod job;
+pub mod key;
 pub mod note;
 pub mod outcome;
 pub mod person;

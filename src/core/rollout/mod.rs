@@ -1,12 +1,15 @@
 //! A rollout: the reached waves of one op at one commit, from one source, and how far each got.
 
+pub mod planning;
 pub mod pull;
+pub mod push;
 pub mod step;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::core::gate::Base;
+use crate::core::gate::facts::Use;
 use crate::core::ids::{
     Actor, Attempt, Branch, Digest, Op, Pull, PullNumber, Repo, RolloutId, Root, Sha, WaveNumber,
 };
@@ -29,6 +32,8 @@ pub struct Rollout {
     /// The pull requests it brings, oldest first; none for a direct push.
     pub pulls: Vec<PullNumber>,
     pub waves: Vec<Wave>,
+    /// Runs planned or applied at once.
+    pub parallelism: u32,
     pub started: Timestamp,
 }
 
@@ -66,6 +71,9 @@ pub struct Wave {
     pub unplanned: Vec<Unplanned>,
     #[serde(default)]
     pub applied: Vec<Applied>,
+    /// The use of an approval that its running or last apply rests on.
+    #[serde(default)]
+    pub spent: Option<Use>,
     /// When its state last moved.
     pub moved_at: Timestamp,
 }

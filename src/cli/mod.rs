@@ -1,5 +1,8 @@
 //! One file per command: arguments, one call, what it prints.
 
+pub mod job;
+pub mod leash;
+
 use std::process::ExitCode;
 
 /// Parses the command line, runs the command, and answers its exit code.

@@ -1,5 +1,7 @@
 //! Runs a program: argv (never a shell), folder, environment, time limit, output cap, interrupt before kill.
 
+pub mod detached;
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,6 +79,20 @@ impl Program {
         self
     }
 
+    /// Has it interrupted when this process dies: `tidegate`, our own program, runs it (see `tidegate leash`).
+    /// The signal comes when the *thread* that starts it ends, so it must be one that lives as long as the process.
+    #[must_use]
+    pub fn leashed(mut self, tidegate: &Path) -> Self {
+        let parent = std::process::id().to_string();
+        let leash = ["leash", "--parent", &parent, "--"].map(OsString::from);
+        let argv = std::mem::take(&mut self.argv);
+        self.argv = std::iter::once(tidegate.into())
+            .chain(leash)
+            .chain(argv)
+            .collect();
+        self
+    }
+
     /// Runs it in a folder.
     #[must_use]
     pub fn dir(mut self, dir: &Path) -> Self {
@@ -129,8 +145,8 @@ impl Program {
 
     /// Runs it to its end. Dropping the future kills the whole process group.
     pub async fn run(mut self) -> io::Result<Ran> {
-        let input = std::mem::take(&mut self.stdin);
         let mut group = Group::spawn(&mut self.command())?;
+        let input = std::mem::take(&mut self.stdin);
         let (stdin, stdout, stderr) = (
             group.child.stdin.take(),
             group.child.stdout.take(),
@@ -180,7 +196,14 @@ impl Program {
     }
 }
 
-/// A child in its own process group; dropping it kills the whole group.
+/// Finds a program by name in the folders of `PATH`.
+pub fn find(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}
+
+/// A child in its own process group; its end, or dropping it, kills whatever is left of the group.
 struct Group {
     child: Child,
     id: Pid,
@@ -199,8 +222,20 @@ impl Group {
         })
     }
 
-    /// Waits for its end; past the limit or on `stop` interrupts the program itself, past the grace kills the group.
+    /// Waits for its end and kills what it leaves behind: a child of its own that lives on would hold the pipes open.
     async fn wait(
+        &mut self,
+        limit: Duration,
+        grace: Duration,
+        stop: &CancellationToken,
+    ) -> io::Result<(ExitStatus, bool)> {
+        let ended = self.wait_for_leader(limit, grace, stop).await;
+        let _ = killpg(self.id, Signal::SIGKILL);
+        ended
+    }
+
+    /// Past the limit or on `stop` interrupts the program itself, past the grace kills the group.
+    async fn wait_for_leader(
         &mut self,
         limit: Duration,
         grace: Duration,
@@ -270,6 +305,19 @@ mod tests {
             .await
             .unwrap();
         assert!(ran.was_stopped);
+    }
+
+    #[tokio::test]
+    async fn what_a_program_leaves_behind_does_not_outlive_it() {
+        let ran = Program::new("sh")
+            .args(["-c", "sleep 600 & echo started"])
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(
+            (ran.code(), ran.stdout.as_slice()),
+            (Some(0), &b"started\n"[..])
+        );
     }
 
     #[tokio::test]

@@ -228,3 +228,6 @@ fn describe(error: &reqwest::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::core::estate::Files;
 use crate::core::gate::decide::Cleared;
 use crate::core::ids::Root;
 use crate::core::job::Applied;
@@ -22,6 +23,8 @@ use crate::process;
 pub struct Checkout {
     /// The repository's root directory. What is planned in it names it `$CHECKOUT`, so it may be another each time.
     pub dir: PathBuf,
+    /// Texts of the files that say what the roots are, as they are committed.
+    pub files: Files,
     /// Private to this job (0700), beside the checkout: plan files and tool data. It goes when the job ends.
     pub scratch: PathBuf,
     /// What must outlive the job is put here: a state that could not be uploaded.
@@ -43,6 +46,7 @@ impl Checkout {
     pub fn below(job: &Path) -> Self {
         Self {
             dir: job.join("checkout"),
+            files: Files::new(),
             scratch: job.join("scratch"),
             kept: job.join("kept"),
             env: Vec::new(),
@@ -115,10 +119,10 @@ impl EngineKind {
 
 impl Tool {
     /// The tool that `given` is, or else the one the repository names, or else the one on `PATH`.
-    pub fn detect(given: Option<&Path>, dir: &Path, roots: &[Root]) -> anyhow::Result<Self> {
+    pub fn detect(given: Option<&Path>, checkout: &Checkout) -> anyhow::Result<Self> {
         let (kind, program) = match given {
             Some(program) => (kind_of(program), program.to_owned()),
-            None => match named(dir, roots) {
+            None => match named(checkout) {
                 Some((kind, why)) => (kind, installed(kind).with_context(|| missing(kind, why))?),
                 None => on_path().context(
                     "neither `tofu` nor `terraform` is on the runner's PATH: install one of them there",
@@ -152,26 +156,29 @@ fn kind_of(program: &Path) -> EngineKind {
 }
 
 /// The tool a repository names, and by what.
-fn named(dir: &Path, roots: &[Root]) -> Option<(EngineKind, &'static str)> {
-    let folders =
-        || std::iter::once(dir.to_owned()).chain(roots.iter().map(|it| dir.join(it.as_str())));
-    let has = |file: &str| folders().any(|it| it.join(file).is_file());
+fn named(checkout: &Checkout) -> Option<(EngineKind, &'static str)> {
+    let files = || checkout.files.keys().map(Path::new);
+    let folders: BTreeSet<&Path> = files()
+        .filter_map(Path::parent)
+        .chain([Path::new("")])
+        .collect();
+    let has = |name: &str| {
+        let mut paths = folders.iter().map(|it| checkout.dir.join(it).join(name));
+        paths.any(|it| it.is_file())
+    };
     if has(".opentofu-version") {
         Some((EngineKind::OpenTofu, "`.opentofu-version`"))
     } else if has(".terraform-version") {
         Some((EngineKind::Terraform, "`.terraform-version`"))
-    } else if folders().any(|it| has_tofu_files(&it)) {
+    } else if checkout.files.keys().any(|it| is_tofu_file(it)) {
         Some((EngineKind::OpenTofu, "its `.tofu` files"))
     } else {
         None
     }
 }
 
-fn has_tofu_files(folder: &Path) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .map(|it| it.file_name().to_string_lossy().into_owned())
-        .any(|it| it.ends_with(".tofu") || it.ends_with(".tofu.json"))
+fn is_tofu_file(path: &str) -> bool {
+    path.ends_with(".tofu") || path.ends_with(".tofu.json")
 }
 
 fn installed(kind: EngineKind) -> Option<PathBuf> {
@@ -196,15 +203,20 @@ fn missing(kind: EngineKind, why: &str) -> String {
 mod tests {
     use super::*;
 
-    fn named_by(files: &[&str]) -> Option<EngineKind> {
-        let folder = tempfile::tempdir().unwrap();
+    fn checkout_with(folder: &Path, files: &[&str]) -> Checkout {
+        let mut checkout = Checkout::below(folder);
         for file in files {
-            let path = folder.path().join(file);
+            let path = checkout.dir.join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
+            checkout.files.insert((*file).to_owned(), String::new());
         }
-        let roots = [Root::try_from("app").unwrap()];
-        named(folder.path(), &roots).map(|(kind, _)| kind)
+        checkout
+    }
+
+    fn named_by(files: &[&str]) -> Option<EngineKind> {
+        let folder = tempfile::tempdir().unwrap();
+        named(&checkout_with(folder.path(), files)).map(|(kind, _)| kind)
     }
 
     #[test]
@@ -224,9 +236,9 @@ mod tests {
     #[test]
     fn a_given_program_is_taken_whatever_the_repository_says() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(".opentofu-version"), "1.12").unwrap();
+        let checkout = checkout_with(folder.path(), &[".opentofu-version"]);
         let given = Path::new("/opt/terraform-1.11");
-        let tool = Tool::detect(Some(given), folder.path(), &[]).unwrap();
+        let tool = Tool::detect(Some(given), &checkout).unwrap();
         assert_eq!(
             (tool.kind, tool.program.as_path()),
             (EngineKind::Terraform, given)

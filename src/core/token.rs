@@ -112,7 +112,10 @@ mod tests {
     fn a_token_runs_out_by_the_time_we_are_given() {
         let token = mint(&key(7), &job(1), now(), TIME_TO_LIVE);
         let moments = [
-            (now() + TIME_TO_LIVE - SignedDuration::from_secs(1), Ok(job(1))),
+            (
+                now() + TIME_TO_LIVE - SignedDuration::from_secs(1),
+                Ok(job(1)),
+            ),
             (now() + TIME_TO_LIVE, Err(TokenError::Expired)),
         ];
         for (moment, expected) in moments {
@@ -139,8 +142,16 @@ mod tests {
         let unsigned = [r#"{"alg":"none","typ":"JWT"}"#, claims]
             .map(|it| BASE64_URL_SAFE_NO_PAD.encode(it))
             .join(".");
-        for token in [format!("{unsigned}."), unsigned, String::new(), "x".to_owned()] {
-            assert_eq!(verify(&key(7), &token.into(), now()), Err(TokenError::NotOurs));
+        for token in [
+            format!("{unsigned}."),
+            unsigned,
+            String::new(),
+            "x".to_owned(),
+        ] {
+            assert_eq!(
+                verify(&key(7), &token.into(), now()),
+                Err(TokenError::NotOurs)
+            );
         }
     }
 }

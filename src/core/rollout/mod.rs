@@ -131,4 +131,19 @@ impl Rollout {
     pub fn base(&self) -> Base {
         Base(self.base.clone())
     }
+
+    /// Whether something is left to do: a wave that has not applied, had nothing to apply, or stood down.
+    pub fn is_open(&self) -> bool {
+        self.waves.iter().any(|wave| match &wave.state {
+            WaveState::Applied { .. } | WaveState::Nothing | WaveState::StoodDown => false,
+            WaveState::NotStarted
+            | WaveState::Planning
+            | WaveState::Waiting { .. }
+            | WaveState::Applying { .. }
+            | WaveState::Refused { .. }
+            | WaveState::Failed { .. }
+            | WaveState::Lost { .. }
+            | WaveState::Cancelled => true,
+        })
+    }
 }

@@ -2,6 +2,7 @@
 
 mod job;
 mod leash;
+mod sample;
 mod sandbox;
 mod serve;
 mod testdrive;
@@ -26,9 +27,11 @@ enum Command {
     Testdrive(testdrive::Args),
     Sandbox(sandbox::Args),
     #[command(hide = true)]
-    Job(job::Args),
+    Job(job::Job),
     #[command(hide = true)]
-    Leash(leash::Args),
+    Leash(leash::Leash),
+    #[command(hide = true)]
+    SampleRoot(sample::Args),
 }
 
 const EXIT_CODES: &str = "Exit codes:\n  \
@@ -46,25 +49,25 @@ pub struct Usage(pub String);
 
 /// Parses the command line, runs the command, and answers its exit code.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let ended = match cli.command {
-        // It becomes another program, which wants no runtime's threads beside it.
-        Command::Leash(args) => leash::run(&args),
-        command => tokio::runtime::Runtime::new().map_err(anyhow::Error::from).and_then(|it| it.block_on(run(command))),
-    };
-    let outcome = ended.unwrap_or_else(|error| {
+    let outcome = run(Cli::parse().command).unwrap_or_else(|error| {
         eprintln!("tidegate: {error:#}");
         if error.is::<Usage>() { Outcome::Usage } else { Outcome::Failed }
     });
     ExitCode::from(outcome.code())
 }
 
-async fn run(command: Command) -> anyhow::Result<Outcome> {
+fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
-        Command::Serve(args) => serve::run(args).await,
-        Command::Testdrive(args) => testdrive::run(args).await,
-        Command::Sandbox(args) => sandbox::run(args).await,
-        Command::Job(args) => job::run(args).await,
-        Command::Leash(args) => leash::run(&args),
+        // These two shape their own process before any thread is started.
+        Command::Leash(leash) => match leash.run()? {},
+        Command::Job(job) => job.run(),
+        Command::Serve(args) => in_runtime(serve::run(args)),
+        Command::Testdrive(args) => in_runtime(testdrive::run(args)),
+        Command::Sandbox(args) => in_runtime(sandbox::run(args)),
+        Command::SampleRoot(args) => in_runtime(sample::run(args)),
     }
+}
+
+fn in_runtime(work: impl Future<Output = anyhow::Result<Outcome>>) -> anyhow::Result<Outcome> {
+    tokio::runtime::Runtime::new()?.block_on(work)
 }

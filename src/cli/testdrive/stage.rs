@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use tokio::process::{Child, Command};
 use url::Url;
-use uuid::Uuid;
 
 use crate::cli::testdrive::people::{Person, REPO};
+use crate::core::key::hex;
 use crate::sandbox;
 
 /// Who plays: an author, a writer, a reader, and the account tidegate acts as.
@@ -176,7 +176,9 @@ fn free_address() -> anyhow::Result<SocketAddr> {
 }
 
 fn random_secret() -> String {
-    Uuid::new_v4().simple().to_string()
+    let mut bytes = [0; 20];
+    getrandom::fill(&mut bytes).expect("this machine has randomness");
+    hex(&bytes)
 }
 
 fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! A rollout: the reached waves of one op at one commit, from one source, and how far each got.
 
+pub mod approve;
 pub mod planning;
 pub mod pull;
 pub mod push;
@@ -130,20 +131,5 @@ impl Rollout {
     /// The commit whose rules judge this rollout.
     pub fn base(&self) -> Base {
         Base(self.base.clone())
-    }
-
-    /// Whether something is left to do: a wave that has not applied, had nothing to apply, or stood down.
-    pub fn is_open(&self) -> bool {
-        self.waves.iter().any(|wave| match &wave.state {
-            WaveState::Applied { .. } | WaveState::Nothing | WaveState::StoodDown => false,
-            WaveState::NotStarted
-            | WaveState::Planning
-            | WaveState::Waiting { .. }
-            | WaveState::Applying { .. }
-            | WaveState::Refused { .. }
-            | WaveState::Failed { .. }
-            | WaveState::Lost { .. }
-            | WaveState::Cancelled => true,
-        })
     }
 }

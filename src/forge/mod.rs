@@ -72,6 +72,11 @@ impl ForgeKind {
         }
     }
 
+    /// The kind of that name, as it stands in a webhook's address.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::GitHub].into_iter().find(|it| it.as_str() == name)
+    }
+
     /// Checks a delivery over its raw bytes, and only then reads it. What is about a repository that is not served
     /// is ignored.
     pub fn read(
@@ -105,6 +110,8 @@ impl ForgeKind {
 /// What a forge can and cannot do; the core decides from this, never from the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// The forge's name in the principals of approvals: `github` in `github:ada`.
+    pub name: &'static str,
     /// The longest note, in characters; our hidden marker already subtracted.
     pub note_chars: usize,
     /// The longest status description, in characters.

@@ -2,17 +2,18 @@
 
 use jiff::Timestamp;
 
+use crate::core::config::project::ApprovalRules;
 use crate::core::command::{self, Command, DigestPrefix, Target};
-use crate::core::effect::{Effect, Reaction};
+use crate::core::effect::{Effect, Reaction, ShownAsk};
 use crate::core::event::{Commented, Event};
 use crate::core::gate::facts::Fact;
-use crate::core::gate::{AtBase, Base, approval};
+use crate::core::gate::{AtBase, Base, door};
 use crate::core::ids::{Actor, Root, WaveNumber};
 use crate::core::note::reply;
 use crate::core::person::Role;
 use crate::core::refusal::Refusal;
-use crate::core::rollout::planning::Wish;
-use crate::core::rollout::pull::{Planning, PullMemory};
+use crate::core::rollout::planning::{self, Wish};
+use crate::core::rollout::pull::PullMemory;
 use crate::core::rollout::{Rollout, approve};
 use crate::handlers::desk::Desk;
 use crate::handlers::{App, pull, push};
@@ -43,9 +44,9 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
     }
     let role = desk.forge.role(&said.pull.repo, &said.actor).await?;
     let memory = app.store.pull(&said.pull).await?;
-    let rollout = app.store.rollout_of_pull(&said.pull).await?;
+    let rollout = app.rollout_of(&said.pull).await?;
     let talk = Talk { app, desk, said, now, role, memory, rollout };
-    if let Err(refusal) = command::may_command(role, &said.actor) {
+    if let Err(refusal) = role.may_command() {
         return Ok(talk.refuse(0, &refusal));
     }
     let mut handled = Handled::default();
@@ -70,16 +71,15 @@ impl Talk<'_> {
             Command::Cancel => Ok(self.cancel()),
             Command::Help => Ok(Ok(self.reply(ordinal, reply::help()))),
             Command::Unapprove { .. } | Command::Lock { .. } | Command::Unlock | Command::Env(_) => {
-                Ok(Err(command.not_built()))
+                let refusal = command.refused_as_unbuilt();
+                Ok(Err(refusal.expect("these four are not in this version")))
             }
         }
     }
 
     /// Plans the head again; an unknown root is refused with the list.
     async fn plan(&self, roots: Vec<Root>) -> anyhow::Result<Result<Handled, Refusal>> {
-        if let Some(Planning::Done { survey, .. }) = self.memory.as_ref().map(|it| &it.planning)
-            && let Err(refusal) = command::roots_known(&roots, survey.estate.roots.keys())
-        {
+        if let Err(refusal) = planning::are_known(&roots, self.memory.as_ref()) {
             return Ok(Err(refusal));
         }
         let mut handled = pull::look(self.app, &self.said.pull, Wish::Again { only: roots }).await?;
@@ -130,8 +130,8 @@ impl Talk<'_> {
         &self,
         target: Option<&Target>,
         digest: Option<&DigestPrefix>,
-        shown: &[crate::core::effect::ShownAsk],
-        rules: Result<AtBase<crate::core::config::project::ApprovalRules>, String>,
+        shown: &[ShownAsk],
+        rules: Result<AtBase<ApprovalRules>, String>,
     ) -> Result<approve::Waiting, Refusal> {
         let waiting = match (&self.rollout, &self.memory) {
             (Some(rollout), _) => approve::waiting_in(rollout, &self.said.pull),
@@ -144,12 +144,12 @@ impl Talk<'_> {
             let why = format!("the rules at the base commit cannot be read: {why}");
             Refusal::new(format!("/approve {}", chosen.gate), why, "Nothing applies until they can be read.")
         })?;
-        approval::who_may(self.role, &self.authors(), &self.said.actor, &rules)?;
+        door::who_may(&self.said.actor, self.role, &self.authors(), &rules)?;
         Ok(chosen.clone())
     }
 
     /// The approval rules at the base: the rollout's, or the tip of the open pull request's target.
-    async fn rules(&self) -> anyhow::Result<Result<AtBase<crate::core::config::project::ApprovalRules>, String>> {
+    async fn rules(&self) -> anyhow::Result<Result<AtBase<ApprovalRules>, String>> {
         let base = match (&self.rollout, &self.memory) {
             (Some(rollout), _) => rollout.base(),
             (None, Some(memory)) => match self.desk.mirror.remote_tip(&memory.details.target).await? {

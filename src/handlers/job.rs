@@ -13,8 +13,8 @@ use crate::store::{Change, Handled};
 
 /// Takes the end of a job.
 pub(super) async fn ended(app: &App, job: &JobKey, end: &JobEnd, now: Timestamp) -> anyhow::Result<Handled> {
-    let spec = app.store.job(job).await?.with_context(|| format!("the ended job {job} is not known"))?;
-    match spec.work {
+    let stored = app.store.jobs.find(job).await?.with_context(|| format!("the ended job {job} is not known"))?;
+    match stored.spec.work {
         Work::Plan { pull, .. } => planned(app, &pull, job, end).await,
         Work::Wave { rollout, wave, .. } => wave_ended(app, &rollout, wave, (job, end), now).await,
     }

@@ -21,8 +21,9 @@ use jiff::Timestamp;
 use url::Url;
 
 use crate::core::event::Event;
-use crate::core::ids::{ForgeHost, Repo};
+use crate::core::ids::{ForgeHost, Pull, Repo};
 use crate::core::key::DerivedKey;
+use crate::core::rollout::Rollout;
 use crate::core::rollout::planning::Wish;
 use crate::forge::Forge;
 use crate::store::{Change, Handled, Store};
@@ -45,6 +46,16 @@ impl App {
     pub fn forge(&self, repo: &Repo) -> anyhow::Result<Arc<dyn Forge>> {
         let forge = self.forges.get(&repo.forge);
         forge.cloned().with_context(|| format!("no forge {} is configured (it holds {})", repo.forge, repo.name))
+    }
+
+    /// The newest rollout that carries a pull request.
+    async fn rollout_of(&self, pull: &Pull) -> anyhow::Result<Option<Rollout>> {
+        Ok(self.store.rollouts_of_pull(pull).await?.pop().map(|(rollout, _)| rollout))
+    }
+
+    /// The page of a rollout.
+    fn page_of(&self, rollout: &Rollout) -> String {
+        format!("{}rollouts/{}", self.pages, rollout.id)
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Verdict {
     Apply(Cleared),
     Wait,
     Refuse,
+    /// A member has no plan.
+    Fail(String),
     StandDown,
 }
 
@@ -44,6 +46,7 @@ impl Door {
             )?),
             Answer::Wait { .. } => Verdict::Wait,
             Answer::Refuse { .. } => Verdict::Refuse,
+            Answer::Fail { why } => Verdict::Fail(why),
             Answer::StandDown => Verdict::StandDown,
         })
     }

@@ -17,6 +17,10 @@ pub(super) async fn run(site: &Site, members: &[Root]) -> anyhow::Result<Report>
         Verdict::Nothing => Ok(report(Outcome::Done)),
         Verdict::Wait => Ok(report(Outcome::Waiting)),
         Verdict::Refuse => Ok(report(Outcome::Refused)),
+        Verdict::Fail(why) => Ok(Report {
+            error: Some(why),
+            ..report(Outcome::Failed)
+        }),
         Verdict::StandDown => Ok(report(Outcome::StoodDown)),
         Verdict::Apply(cleared) => {
             let applied = site.engine.apply(&site.checkout, &cleared).await?;

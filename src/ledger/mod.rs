@@ -15,7 +15,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::core::gate::facts::{self, Fact, Facts};
+use crate::core::gate::facts::{self, Fact};
+use crate::core::gate::lines::Facts;
 use crate::core::ids::{Branch, Op, Sha};
 use crate::git::{Identity, Mirror, NewCommit, Push};
 
@@ -49,9 +50,9 @@ impl Ledger {
     /// Reads an op's facts. A branch that was never made is an empty ledger; a remote that does not answer is an error.
     pub async fn read(&self, op: &Op) -> anyhow::Result<Facts> {
         let tip = self.tip().await?;
-        let gates = self.text(tip.as_ref(), &facts::gates_path(op)).await?;
-        let applied = self.text(tip.as_ref(), &facts::applied_path(op)).await?;
-        Ok(Facts::read(&gates, &applied))
+        let gates = self.text(tip.as_ref(), &facts::gate_path(op)).await?;
+        let applied = self.text(tip.as_ref(), &facts::use_path(op)).await?;
+        Ok(Facts::read(op, &gates, &applied))
     }
 
     /// Records facts, each once by its id, in one commit on top of what is there.

@@ -207,6 +207,15 @@ impl Jobs {
         row.map(job).transpose()
     }
 
+    /// One try at a part.
+    pub async fn find(&self, key: &JobKey) -> sqlx::Result<Option<Job>> {
+        const SQL: &str = select!("WHERE part = $1 AND attempt = $2");
+        let row: Option<Row> = on!(read &self.db, run => {
+            sqlx::query_as(SQL).bind(&key.part).bind(attempt(key)).fetch_optional(run).await
+        })?;
+        row.map(job).transpose()
+    }
+
     /// The newest attempt at a part; 0 before the first.
     pub async fn attempt_of(&self, part: &str) -> sqlx::Result<Attempt> {
         const SQL: &str = "SELECT coalesce(max(attempt), 0) FROM jobs WHERE part = $1";

@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::core::command::{Command, DigestPrefix, Target};
+use crate::core::command::{Command, DigestPrefix, Spelling, Target};
 use crate::core::effect::ShownAsk;
 use crate::core::event::Commented;
-use crate::core::gate::approval;
+use crate::core::gate::decide::set_of;
+use crate::core::gate::door;
 use crate::core::gate::facts::{Approval, ForgeUser};
 use crate::core::ids::{Digest, Gate, Op, Pull, PullNumber, Sha, WaveNumber};
 use crate::core::plan::Plan;
-use crate::core::plan::digest::set_digest_of;
 use crate::core::refusal::Refusal;
 use crate::core::rollout::pull::{Planning, PullMemory};
 use crate::core::rollout::{Rollout, WaveState};
@@ -64,7 +64,8 @@ pub fn waiting_before_merge(memory: &PullMemory) -> Vec<Waiting> {
         let members: Vec<&Plan> = plans.iter().filter(|it| wave.members.contains(&it.root)).collect();
         let whole = !unplanned.iter().any(|it| wave.members.contains(&it.root));
         let changes = members.iter().any(|it| !it.is_empty());
-        (whole && changes).then(|| (wave.number, set_digest_of(&members)))
+        let set = set_of(&members).ok().filter(|_| whole && changes);
+        set.map(|(digest, _)| (wave.number, digest))
     });
     waits
         .map(|(wave, digest)| Waiting {
@@ -84,7 +85,7 @@ pub fn choose<'a>(
     target: Option<&Target>,
     digest: Option<&DigestPrefix>,
 ) -> Result<&'a Waiting, Refusal> {
-    let what = Command::Approve { target: target.cloned(), digest: digest.cloned() }.to_string();
+    let what = Command::Approve { target: target.cloned(), digest: digest.cloned() }.line(Spelling::Bare);
     let names: Vec<_> = waiting.iter().map(|it| format!("`{}`", it.gate)).collect();
     let refuse = |why: String| {
         let hint = match names.as_slice() {
@@ -103,7 +104,7 @@ pub fn choose<'a>(
         },
     };
     let Some(found) = found else { return refuse("that wave does not wait for an approval.".to_owned()) };
-    match digest.filter(|prefix| !prefix.fits(&found.digest)) {
+    match digest.filter(|prefix| !prefix.begins(&found.digest)) {
         None => Ok(found),
         Some(prefix) => {
             refuse(format!("`{}` plans `{}` now, not `{prefix}`.", found.gate, found.digest.short()))
@@ -111,23 +112,17 @@ pub fn choose<'a>(
     }
 }
 
-/// Refuses an approval of plans that its author could not have read: the note changed too late, or was not there.
+/// Refuses an approval of plans that its author could not have read, or that are not what the wave plans now.
 pub fn was_seen(waiting: &Waiting, shown: &[ShownAsk], at: Timestamp) -> Result<(), Refusal> {
-    let what = format!("/approve {}", waiting.gate);
-    let again = format!("Read the note as it is now, then comment `/approve {}` again.", waiting.gate);
-    match approval::ask_seen(shown, &waiting.gate, at) {
-        Some(seen) if seen.is_same(&waiting.digest) => Ok(()),
-        Some(seen) => Err(Refusal::new(
-            what,
-            format!(
-                "when this was written the note showed `{}`; the wave plans `{}` now.",
-                seen.short(),
-                waiting.digest.short()
-            ),
-            again,
-        )),
-        None => Err(Refusal::new(what, "when this was written the note did not show that wave's plans yet.", again)),
+    let seen = door::ask_seen(shown, &waiting.gate, at)?;
+    if seen.is_same(&waiting.digest) {
+        return Ok(());
     }
+    Err(Refusal::new(
+        format!("/approve {}", waiting.gate),
+        format!("The note showed `{}`, and the wave plans `{}` now.", seen.short(), waiting.digest.short()),
+        "Read the note again, and approve what it shows.",
+    ))
 }
 
 /// The approval line of a comment; `ordinal` is its place among the comment's commands.

@@ -1,11 +1,12 @@
 //! What to do about a pull request's head: plan it, leave it, or say why it is never planned.
 
+use crate::core::command::Command;
 use crate::core::ids::{Attempt, Pull, Root, Sha};
 use crate::core::job::{JobEnd, JobKey, JobSpec, Work};
 use crate::core::key::DerivedKey;
 use crate::core::outcome::Outcome;
-use crate::core::plan::{Plan, PlanResult, Planned};
-use crate::core::rollout::Unplanned;
+use crate::core::refusal::Refusal;
+use crate::core::rollout::step;
 use crate::core::rollout::pull::{Planning, PullDetails, PullMemory, PullState};
 
 /// What a head stands on: read from git and the target branch's tip before anything is decided.
@@ -73,7 +74,8 @@ pub fn planned(memory: &mut PullMemory, job: &JobKey, end: JobEnd, key: &Derived
         }
         JobEnd::Said(report) => match (report.survey, report.error, report.outcome) {
             (Some(survey), None, Outcome::Done | Outcome::Failed) => {
-                let (plans, unplanned) = seal(report.plans, key);
+                let runs = report.plans.into_iter().map(|it| it.seal_or_say(key)).collect();
+                let (plans, unplanned) = step::sorted(runs);
                 Planning::Done { head, survey, plans, unplanned }
             }
             (_, error, _) => {
@@ -85,27 +87,17 @@ pub fn planned(memory: &mut PullMemory, job: &JobKey, end: JobEnd, key: &Derived
     true
 }
 
-/// Seals what a job planned: plans under their digests, and the members that have none with the reason.
-pub fn seal(planned: Vec<Planned>, key: &DerivedKey) -> (Vec<Plan>, Vec<Unplanned>) {
-    let (mut plans, mut unplanned) = (Vec::new(), Vec::new());
-    for Planned { root, result } in planned {
-        let without = |why: String, detail: String| Unplanned { root: root.clone(), why, detail };
-        match result {
-            PlanResult::Made(draft) => match Plan::seal(draft, key) {
-                Ok(plan) => plans.push(plan),
-                Err(error) => unplanned.push(without(error.to_string(), String::new())),
-            },
-            PlanResult::Failed { why, detail } => unplanned.push(without(why, detail)),
-            PlanResult::Deferred { waits_for } => {
-                let names: Vec<_> = waits_for.iter().map(|it| format!("`{it}`")).collect();
-                unplanned.push(without(
-                    format!("waits for {}, which has never applied", names.join(", ")),
-                    String::new(),
-                ));
-            }
-        }
-    }
-    (plans, unplanned)
+/// Refuses to plan roots that are not there; nothing is guessed.
+pub fn are_known(wanted: &[Root], memory: Option<&PullMemory>) -> Result<(), Refusal> {
+    let Some(Planning::Done { survey, .. }) = memory.map(|it| &it.planning) else { return Ok(()) };
+    let unknown: Vec<_> = wanted.iter().filter(|it| !survey.estate.roots.contains_key(it)).collect();
+    let Some(first) = unknown.first() else { return Ok(()) };
+    let known: Vec<_> = survey.estate.roots.keys().map(|it| format!("`{it}`")).collect();
+    Err(Refusal::new(
+        Command::Plan { roots: wanted.to_vec() }.to_string(),
+        format!("`{first}` is not a root of this repository."),
+        format!("Its roots are {}.", known.join(", ")),
+    ))
 }
 
 fn may_plan(details: &PullDetails, ground: &Ground) -> Result<Sha, String> {

@@ -53,6 +53,7 @@ pub fn rollout_of(pushed: Pushed, ground: &Ground, met: &[Rollout], now: Timesta
         authors: union(met.iter().flat_map(|it| &it.authors).chain(&pushed.authors)),
         pulls: union(met.iter().flat_map(|it| &it.pulls).chain(&pushed.pulls)),
         waves: waves.into_iter().map(|it| Wave::new(it.number, it.members, now)).collect(),
+        taken_over: met.iter().flat_map(|it| it.taken_over.iter().chain([&it.commit])).cloned().collect(),
         parallelism: ground.parallelism,
         started: now,
     })

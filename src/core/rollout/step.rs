@@ -4,20 +4,46 @@ use jiff::Timestamp;
 
 use crate::core::gate::facts::{Finished, Use};
 use crate::core::ids::{Attempt, Gate, Root, WaveNumber};
-use crate::core::job::{Answer, Applied, JobEnd, JobKey, JobSpec, Report, Work};
+use crate::core::job::{Applied, JobEnd, JobKey, JobSpec, Report, Work};
 use crate::core::outcome::Outcome;
 use crate::core::plan::Plan;
+use crate::core::plan::mask::Run;
 use crate::core::refusal::Refusal;
+use crate::core::rollout::answer::Decided;
 use crate::core::rollout::{Rollout, Unplanned, Wave, WaveState};
 
-/// What the gate saw and answered, as the wave remembers it.
+/// What the gate saw and decided, as the wave remembers it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    pub plans: Vec<Plan>,
-    pub unplanned: Vec<Unplanned>,
-    pub answer: Answer,
-    /// The use that the answer rests on, when an approval was spent.
-    pub spent: Option<Use>,
+    plans: Vec<Plan>,
+    unplanned: Vec<Unplanned>,
+    state: WaveState,
+    spent: Option<Use>,
+}
+
+impl Asked {
+    /// What was decided about these runs.
+    pub fn new(decided: &Decided, runs: Vec<Run>) -> Self {
+        let (plans, unplanned) = sorted(runs);
+        Self { plans, unplanned, state: decided.state.clone(), spent: decided.spent.clone() }
+    }
+}
+
+/// Sorts runs into plans, and members without one with the reason.
+pub fn sorted(runs: Vec<Run>) -> (Vec<Plan>, Vec<Unplanned>) {
+    let (mut plans, mut unplanned) = (Vec::new(), Vec::new());
+    for run in runs {
+        match run {
+            Run::Planned(plan) => plans.push(*plan),
+            Run::Failed { root, why, detail } => unplanned.push(Unplanned { root, why, detail }),
+            Run::Deferred { root, waits_for } => {
+                let names: Vec<_> = waits_for.iter().map(|it| format!("`{it}`")).collect();
+                let why = format!("It waits for {}, which has never applied.", names.join(", "));
+                unplanned.push(Unplanned { root, why, detail: String::new() });
+            }
+        }
+    }
+    (plans, unplanned)
 }
 
 impl Wave {
@@ -149,29 +175,23 @@ impl Rollout {
         self.wave(number).map(|wave| JobKey { part: self.part(number), attempt: wave.attempt })
     }
 
-    /// Takes the gate's answer to a wave's plans. False when the wave is not being planned by that attempt any more:
-    /// the job that asked is told to stand down.
-    pub fn answered(&mut self, number: WaveNumber, attempt: Attempt, asked: Asked, now: Timestamp) -> bool {
-        let Some(wave) = self.waves.iter_mut().find(|wave| wave.number == number) else { return false };
-        if wave.attempt != attempt || wave.state != WaveState::Planning {
-            return false;
-        }
-        let by = asked.spent.as_ref().map(|it| it.approved_by.clone());
-        let state = match asked.answer {
-            Answer::Nothing => WaveState::Nothing,
-            Answer::Apply(clearance) => WaveState::Applying { digest: clearance.set, by },
-            Answer::Wait { digest, why } => WaveState::Waiting { digest, why },
-            Answer::Refuse { moved, digest } => WaveState::Refused { digest, moved },
-            Answer::StandDown => WaveState::StoodDown,
-        };
-        if let WaveState::Waiting { .. } | WaveState::Refused { .. } = state {
+    /// Whether that attempt at a wave may ask its gate: its wave is the one it was started for, and nothing newer took
+    /// over. It may ask again, when the answer was lost on its way.
+    pub fn is_asking(&self, number: WaveNumber, attempt: Attempt) -> bool {
+        self.wave(number).is_some_and(|wave| wave.attempt == attempt && wave.state != WaveState::StoodDown)
+    }
+
+    /// Takes what the gate decided about a wave's plans.
+    pub fn answered(&mut self, number: WaveNumber, asked: Asked, now: Timestamp) {
+        let Some(wave) = self.waves.iter_mut().find(|wave| wave.number == number) else { return };
+        if let WaveState::Waiting { .. } | WaveState::Refused { .. } = asked.state {
             wave.asked_plans.clone_from(&asked.plans);
         }
         wave.plans = asked.plans;
         wave.unplanned = asked.unplanned;
-        wave.spent = asked.spent;
-        wave.move_to(state, now);
-        true
+        // An apply that goes on under a use that stands already spends nothing new.
+        wave.spent = asked.spent.or_else(|| wave.spent.take());
+        wave.move_to(asked.state, now);
     }
 
     /// Takes the end of a wave's job; an older attempt changes nothing. Answers the fact that closes the use of an

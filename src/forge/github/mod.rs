@@ -34,6 +34,7 @@ const LIMITS: Limits = Limits {
     status_chars: 140,
     reviews_name_commits: true,
     swallows_bare_commands: false,
+    name: "github",
 };
 
 /// A GitHub instance, spoken to as one account.

@@ -15,7 +15,7 @@ use crate::core::rollout::Rollout;
 use crate::store::Store;
 
 /// How many rollouts the first page shows.
-const RECENT: i64 = 50;
+const RECENT: u32 = 50;
 
 /// The pages over a store; they only read.
 pub fn router(store: Store) -> Router {
@@ -28,11 +28,15 @@ pub fn router(store: Store) -> Router {
 }
 
 async fn recent(State(store): State<Store>) -> Result<Markup, Broken> {
-    Ok(rollout::list(&store.recent_rollouts(RECENT).await?))
+    Ok(rollout::list(&newest(&store).await?))
 }
 
 async fn recent_json(State(store): State<Store>) -> Result<Json<Vec<Rollout>>, Broken> {
-    Ok(Json(store.recent_rollouts(RECENT).await?))
+    Ok(Json(newest(&store).await?))
+}
+
+async fn newest(store: &Store) -> Result<Vec<Rollout>, Broken> {
+    Ok(store.recent_rollouts(RECENT).await?.into_iter().map(|(rollout, _)| rollout).collect())
 }
 
 /// One rollout as a page, or as JSON under `<id>.json`.
@@ -66,9 +70,9 @@ fn missing() -> Markup {
 /// The store did not answer: logged once here, and said on the page without its inner words.
 struct Broken(anyhow::Error);
 
-impl From<anyhow::Error> for Broken {
-    fn from(error: anyhow::Error) -> Self {
-        Self(error)
+impl<E: Into<anyhow::Error>> From<E> for Broken {
+    fn from(error: E) -> Self {
+        Self(error.into())
     }
 }
 

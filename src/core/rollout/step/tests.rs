@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::core::ids::{Digest, Op, Repo, RepoId, RolloutId, Sha};
-use crate::core::job::Clearance;
 use crate::core::rollout::Source;
 
 fn now() -> Timestamp {
@@ -37,21 +36,22 @@ fn rollout() -> Rollout {
         authors: Vec::new(),
         pulls: Vec::new(),
         waves: waves.map(|(number, name)| Wave::new(WaveNumber(number), vec![root(name)], now())).to_vec(),
+        taken_over: Vec::new(),
         parallelism: 4,
         started: now(),
     }
 }
 
-fn asked(answer: Answer) -> Asked {
-    Asked { plans: Vec::new(), unplanned: Vec::new(), answer, spent: None }
+fn asked(state: WaveState) -> Asked {
+    Asked { plans: Vec::new(), unplanned: Vec::new(), state, spent: None }
 }
 
 fn said(outcome: Outcome) -> JobEnd {
     JobEnd::Said(Report { outcome, cancelled: false, plans: vec![], applied: vec![], error: None, survey: None })
 }
 
-fn cleared() -> Answer {
-    Answer::Apply(Clearance { set: digest(), use_id: None, members: Vec::new() })
+fn applying() -> WaveState {
+    WaveState::Applying { digest: digest(), by: None }
 }
 
 #[test]
@@ -60,11 +60,11 @@ fn waves_go_out_one_after_the_other() {
     let first = rollout.advance(now()).unwrap();
     assert_eq!(first.key.to_string(), "r-1/wave-2/1");
     assert_eq!(rollout.advance(now()), None, "one at a time");
-    assert!(rollout.answered(WaveNumber(2), Attempt(1), asked(cleared()), now()));
+    rollout.answered(WaveNumber(2), asked(applying()), now());
     rollout.ended(WaveNumber(2), &first.key, &said(Outcome::Done), now());
     let second = rollout.advance(now()).unwrap();
     assert_eq!(second.key.to_string(), "r-1/wave-3/1");
-    assert!(rollout.answered(WaveNumber(3), Attempt(1), asked(Answer::Nothing), now()));
+    rollout.answered(WaveNumber(3), asked(WaveState::Nothing), now());
     rollout.ended(WaveNumber(3), &second.key, &said(Outcome::Done), now());
     assert!(!rollout.is_open());
 }
@@ -73,8 +73,8 @@ fn waves_go_out_one_after_the_other() {
 fn a_wave_that_waits_holds_what_comes_after_and_starts_afresh_when_called() {
     let mut rollout = rollout();
     let first = rollout.advance(now()).unwrap();
-    let wait = Answer::Wait { digest: Some(digest()), why: "It replaces something.".to_owned() };
-    rollout.answered(WaveNumber(2), Attempt(1), asked(wait), now());
+    let waits = WaveState::Waiting { digest: Some(digest()), why: "It replaces something.".to_owned() };
+    rollout.answered(WaveNumber(2), asked(waits), now());
     rollout.ended(WaveNumber(2), &first.key, &said(Outcome::Waiting), now());
     assert!(matches!(rollout.wave(WaveNumber(2)).unwrap().state, WaveState::Waiting { .. }));
     assert_eq!(rollout.advance(now()), None);
@@ -88,7 +88,7 @@ fn an_older_attempt_changes_nothing() {
     rollout.ended(WaveNumber(2), &first.key, &JobEnd::Lost { why: "its lease ran out".to_owned() }, now());
     rollout.call(None, now()).unwrap();
     let before = rollout.clone();
-    assert!(!rollout.answered(WaveNumber(2), Attempt(1), asked(cleared()), now()));
+    assert!(!rollout.is_asking(WaveNumber(2), Attempt(1)));
     rollout.ended(WaveNumber(2), &first.key, &said(Outcome::Done), now());
     assert_eq!(rollout, before);
 }
@@ -110,7 +110,7 @@ fn what_cannot_be_called_is_refused_with_the_reason() {
 fn an_apply_in_progress_is_left_alone_when_a_rollout_stands_down() {
     let mut rollout = rollout();
     rollout.advance(now());
-    rollout.answered(WaveNumber(2), Attempt(1), asked(cleared()), now());
+    rollout.answered(WaveNumber(2), asked(applying()), now());
     rollout.stand_down(now());
     assert!(matches!(rollout.wave(WaveNumber(2)).unwrap().state, WaveState::Applying { .. }));
     assert_eq!(rollout.wave(WaveNumber(3)).unwrap().state, WaveState::StoodDown);

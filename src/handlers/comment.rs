@@ -16,7 +16,7 @@ use crate::core::rollout::planning::{self, Wish};
 use crate::core::rollout::pull::PullMemory;
 use crate::core::rollout::{Rollout, approve};
 use crate::handlers::desk::Desk;
-use crate::handlers::{App, pull, push};
+use crate::handlers::{App, note, pull, push};
 use crate::store::Handled;
 
 /// One comment being answered: who said it, and what was gathered to decide on it.
@@ -69,7 +69,7 @@ impl Talk<'_> {
             Command::Apply { wave } => Ok(self.apply(wave)),
             Command::Approve { target, digest } => self.approve(ordinal, target.as_ref(), digest.as_ref()).await,
             Command::Cancel => Ok(self.cancel()),
-            Command::Help => Ok(Ok(self.reply(ordinal, reply::help()))),
+            Command::Help => Ok(Ok(self.reply(ordinal, self.help().await?))),
             Command::Unapprove { .. } | Command::Lock { .. } | Command::Unlock | Command::Env(_) => {
                 let refusal = command.refused_as_unbuilt();
                 Ok(Err(refusal.expect("these four are not in this version")))
@@ -161,6 +161,14 @@ impl Talk<'_> {
         Ok(self.desk.rules(&base).await?.map(|rules| rules.part(|it| it.approval.clone())))
     }
 
+    async fn help(&self) -> anyhow::Result<String> {
+        let memory = match &self.memory {
+            Some(memory) => memory.clone(),
+            None => PullMemory::new(self.desk.forge.pull(&self.said.pull).await?),
+        };
+        Ok(command::help(&note::allowed(&self.desk, &memory, self.rollout.as_ref()).await?))
+    }
+
     fn authors(&self) -> Vec<Actor> {
         match (&self.rollout, &self.memory) {
             (Some(rollout), _) => rollout.authors.clone(),
@@ -196,7 +204,7 @@ impl Talk<'_> {
     }
 
     fn refuse(&self, ordinal: usize, refusal: &Refusal) -> Handled {
-        let mut handled = self.reply(ordinal, reply::refusal(refusal));
+        let mut handled = self.reply(ordinal, reply::refused(std::slice::from_ref(refusal)));
         handled.effects.insert(0, self.react(Reaction::Confused));
         handled
     }

@@ -8,7 +8,8 @@ use crate::core::gate::facts::Fact;
 use crate::core::ids::{Pull, RolloutId, WaveNumber};
 use crate::core::job::{JobEnd, JobKey, Work};
 use crate::core::rollout::planning;
-use crate::handlers::{App, note, push};
+use crate::handlers::desk::Desk;
+use crate::handlers::{App, note};
 use crate::store::{Change, Handled};
 
 /// Takes the end of a job.
@@ -31,7 +32,7 @@ pub(super) async fn called(
     // Whoever called it was answered by the comment's handler; what changed since then needs no second answer.
     let Ok(spec) = rollout.call(Some(wave), now) else { return Ok(Handled::default()) };
     let mut effects = vec![Effect::Start(Box::new(spec))];
-    effects.extend(push::about(&rollout));
+    effects.extend(note::about(app, &rollout)?);
     Ok(Handled { changes: vec![Change::Rollout { rollout: Box::new(rollout), version }], effects })
 }
 
@@ -40,7 +41,8 @@ async fn planned(app: &App, pull: &Pull, job: &JobKey, end: &JobEnd) -> anyhow::
     if !planning::planned(&mut memory, job, end.clone(), &app.digest_key) {
         return Ok(Handled::default());
     }
-    let effects = note::of_pull(app, &memory).await?;
+    let desk = Desk::open(app, &pull.repo).await?;
+    let effects = note::of_pull(app, &desk, &memory).await?;
     Ok(Handled { changes: vec![Change::Pull(Box::new(memory))], effects })
 }
 
@@ -59,6 +61,6 @@ async fn wave_ended(
     let mut effects: Vec<_> =
         finished.map(|it| Effect::Record { repo: rollout.repo.clone(), fact: Fact::Finished(it) }).into_iter().collect();
     effects.extend(next.map(|it| Effect::Start(Box::new(it))));
-    effects.extend(push::about(&rollout));
+    effects.extend(note::about(app, &rollout)?);
     Ok(Handled { changes: vec![Change::Rollout { rollout: Box::new(rollout), version }], effects })
 }

@@ -25,7 +25,7 @@ pub(super) async fn look(app: &App, pull: &Pull, wish: Wish) -> anyhow::Result<H
 
     let mut effects: Vec<_> = step.cancel.map(Effect::Cancel).into_iter().collect();
     effects.extend(step.start.map(|it| Effect::Start(Box::new(it))));
-    effects.extend(note::of_pull(app, &step.memory).await?);
+    effects.extend(note::of_pull(app, &desk, &step.memory).await?);
     Ok(Handled { changes: vec![Change::Pull(Box::new(step.memory))], effects })
 }
 
@@ -39,12 +39,13 @@ pub(super) async fn closed(app: &App, pull: &Pull) -> anyhow::Result<Handled> {
 
 /// Writes the note again: what it shows of the pull request's rollout has changed.
 pub(super) async fn note_stale(app: &App, pull: &Pull) -> anyhow::Result<Handled> {
-    let details = app.forge(&pull.repo)?.pull(pull).await.context("cannot read the pull request")?;
+    let desk = Desk::open(app, &pull.repo).await?;
+    let details = desk.forge.pull(pull).await.context("cannot read the pull request")?;
     let memory = match app.store.pull(pull).await? {
         Some(memory) => PullMemory { details, ..memory },
         None => PullMemory::new(details),
     };
-    let effects = note::of_pull(app, &memory).await?;
+    let effects = note::of_pull(app, &desk, &memory).await?;
     Ok(Handled { changes: vec![Change::Pull(Box::new(memory))], effects })
 }
 

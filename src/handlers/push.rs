@@ -5,13 +5,11 @@ use jiff::Timestamp;
 
 use crate::core::effect::{Effect, Status, StatusContext, StatusState};
 use crate::core::estate::{Estate, is_estate_file};
-use crate::core::event::Event;
 use crate::core::ids::{Actor, Branch, Pull, PullNumber, Repo, Sha};
-use crate::core::note::status;
 use crate::core::rollout::push::{self, Ground, Pushed};
 use crate::core::rollout::{Rollout, Source};
 use crate::handlers::desk::Desk;
-use crate::handlers::{App, pull};
+use crate::handlers::{App, note, pull};
 use crate::store::{Change, Handled};
 
 /// The event's own words.
@@ -52,47 +50,32 @@ pub(super) async fn pushed(app: &App, push: &Push<'_>, now: Timestamp) -> anyhow
 
     let rollout = push::rollout_of(pushed.clone(), &ground, &old, now);
 
-    Ok(act(&pushed, rollout, met, moved, now))
+    act(app, &pushed, Found { rollout, met, moved }, now)
 }
 
-fn act(
-    pushed: &Pushed,
+/// A rollout that a push starts, the ones it takes over, and the branch's new tip.
+struct Found {
     rollout: Option<Rollout>,
     met: Vec<(Rollout, i64)>,
     moved: Change,
-    now: Timestamp,
-) -> Handled {
-    let Some(mut rollout) = rollout else {
-        let effects = vec![apply_status(pushed, StatusState::Success, "no root is reached: nothing to do".to_owned())];
-        return Handled { changes: vec![moved], effects };
+}
+
+fn act(app: &App, pushed: &Pushed, found: Found, now: Timestamp) -> anyhow::Result<Handled> {
+    let mut handled = Handled { changes: vec![found.moved], effects: Vec::new() };
+    let Some(mut rollout) = found.rollout else {
+        let said = "no root is reached: nothing to do".to_owned();
+        handled.effects.push(apply_status(pushed, StatusState::Success, said));
+        return Ok(handled);
     };
-    let mut handled = Handled { changes: vec![moved], effects: Vec::new() };
-    for (mut old, version) in met {
-        handled.effects.extend(old.waves.iter().filter(|it| it.is_running()).filter_map(|wave| {
-            let planning = wave.state == crate::core::rollout::WaveState::Planning;
-            old.job(wave.number).filter(|_| planning).map(Effect::Cancel)
-        }));
+    for (mut old, version) in found.met {
+        handled.effects.extend(old.planning_jobs().map(Effect::Cancel));
         old.stand_down(now);
         handled.changes.push(Change::Rollout { rollout: Box::new(old), version });
     }
     handled.effects.extend(rollout.advance(now).map(|it| Effect::Start(Box::new(it))));
-    handled.effects.extend(about(&rollout));
+    handled.effects.extend(note::about(app, &rollout)?);
     handled.changes.push(Change::Rollout { rollout: Box::new(rollout), version: 0 });
-    handled
-}
-
-/// What people read of a rollout: the status of its commit, and the notes of its pull requests.
-pub(super) fn about(rollout: &Rollout) -> Vec<Effect> {
-    let status = Effect::Status {
-        repo: rollout.repo.clone(),
-        commit: rollout.commit.clone(),
-        status: status::of_rollout(rollout),
-    };
-    let notes = rollout.pulls.iter().map(|number| {
-        let pull = Pull { repo: rollout.repo.clone(), number: *number };
-        Effect::Follow(Box::new(Event::NoteStale { pull }))
-    });
-    std::iter::once(status).chain(notes).collect()
+    Ok(handled)
 }
 
 /// Whose change it is: the authors of the pull requests that brought its commits, and the pusher of what came without.
@@ -129,7 +112,7 @@ async fn ground(desk: &Desk, pushed: &Pushed) -> anyhow::Result<Result<Ground, S
     let files = desk.mirror.texts(&pushed.after, is_estate_file).await?;
     let estate = match Estate::read(&files, &project) {
         Ok(estate) => estate,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(errors) => return Ok(Err(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))),
     };
     let known = !pushed.before.is_zero() && desk.mirror.has(&pushed.before).await?;
     let reach = match known {

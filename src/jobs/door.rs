@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 
-use crate::core::gate::decide::{Cleared, admit};
+use crate::core::gate::admit::{Cleared, admit};
 use crate::core::job::{Answer, Question};
 use crate::core::plan::Planned;
 use crate::engine::Checkout;

@@ -1,5 +1,7 @@
 //! What an `/approve` binds: the wave it names or the one that waits, by the digest its author could see.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::core::command::{Command, DigestPrefix, Spelling, Target};
@@ -8,7 +10,7 @@ use crate::core::event::Commented;
 use crate::core::gate::decide::set_of;
 use crate::core::gate::door;
 use crate::core::gate::facts::{Approval, ForgeUser};
-use crate::core::ids::{Digest, Gate, Op, Pull, PullNumber, Sha, WaveNumber};
+use crate::core::ids::{Digest, Gate, Op, Pull, PullNumber, Root, Sha, WaveNumber};
 use crate::core::plan::Plan;
 use crate::core::refusal::Refusal;
 use crate::core::rollout::pull::{Planning, PullMemory};
@@ -56,17 +58,25 @@ pub fn waiting_in(rollout: &Rollout, pull: &Pull) -> Vec<Waiting> {
         .collect()
 }
 
+/// The set digest of each wave that an open pull request reaches; none where a member has no plan.
+pub fn sets_before_merge(memory: &PullMemory) -> BTreeMap<WaveNumber, Option<Digest>> {
+    let Planning::Done { survey, plans, unplanned, .. } = &memory.planning else { return BTreeMap::new() };
+    let set = |members: &[Root]| {
+        let of_wave: Vec<&Plan> = plans.iter().filter(|it| members.contains(&it.root)).collect();
+        let whole = !unplanned.iter().any(|it| members.contains(&it.root));
+        set_of(&of_wave).ok().filter(|_| whole).map(|(digest, _)| digest)
+    };
+    let waves = survey.estate.reached_waves(&survey.reach);
+    waves.into_iter().map(|it| (it.number, set(&it.members))).collect()
+}
+
 /// Waves of an open pull request whose plans change something: they can be approved before the merge.
 pub fn waiting_before_merge(memory: &PullMemory) -> Vec<Waiting> {
-    let Planning::Done { head, survey, plans, unplanned } = &memory.planning else { return Vec::new() };
-    let waves = survey.estate.reached_waves(&survey.reach);
-    let waits = waves.into_iter().filter_map(|wave| {
-        let members: Vec<&Plan> = plans.iter().filter(|it| wave.members.contains(&it.root)).collect();
-        let whole = !unplanned.iter().any(|it| wave.members.contains(&it.root));
-        let changes = members.iter().any(|it| !it.is_empty());
-        let set = set_of(&members).ok().filter(|_| whole && changes);
-        set.map(|(digest, _)| (wave.number, digest))
-    });
+    let Planning::Done { head, survey, plans, .. } = &memory.planning else { return Vec::new() };
+    let changing: Vec<_> =
+        plans.iter().filter(|it| !it.is_empty()).filter_map(|it| survey.estate.wave_of(&it.root)).collect();
+    let sets = sets_before_merge(memory).into_iter().filter(|(wave, _)| changing.contains(wave));
+    let waits = sets.filter_map(|(wave, digest)| Some((wave, digest?)));
     waits
         .map(|(wave, digest)| Waiting {
             op: Op::tf_apply(),

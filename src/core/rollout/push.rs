@@ -22,6 +22,14 @@ pub struct Pushed {
     pub pulls: Vec<PullNumber>,
 }
 
+impl Pushed {
+    /// The commit whose rules judge the push. Before the very first push there is none, so that one is judged by its
+    /// own; afterwards it is the tip handled last, also when somebody deletes the branch and makes it anew.
+    pub fn base(&self) -> &Sha {
+        if self.before.is_zero() { &self.after } else { &self.before }
+    }
+}
+
 /// What the pushed commit is made of, and which of it the push reaches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ground {
@@ -41,7 +49,7 @@ pub fn rollout_of(pushed: Pushed, ground: &Ground, met: &[Rollout], now: Timesta
         return None;
     }
     let oldest = met.iter().min_by_key(|it| it.started);
-    let base = oldest.map_or_else(|| pushed.before.clone(), |it| it.base.clone());
+    let base = oldest.map_or_else(|| pushed.base().clone(), |it| it.base.clone());
     let waves = ground.estate.reached_waves(&reach);
     Some(Rollout {
         id: rollout_id(&pushed, &base),

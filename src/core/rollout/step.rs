@@ -224,6 +224,12 @@ impl Rollout {
         }
     }
 
+    /// Jobs that only plan so far: a rollout that stands down has them stopped.
+    pub fn planning_jobs(&self) -> impl Iterator<Item = JobKey> {
+        let planning = self.waves.iter().filter(|wave| wave.state == WaveState::Planning);
+        planning.filter_map(|wave| self.job(wave.number))
+    }
+
     /// Roots of waves that have not applied.
     pub fn left(&self) -> impl Iterator<Item = &Root> {
         self.waves.iter().filter(|wave| !wave.is_done()).flat_map(|wave| &wave.members)

@@ -6,7 +6,7 @@ mod rollout;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Json, Response};
+use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 
@@ -27,8 +27,8 @@ pub fn router(store: Store) -> Router {
         .with_state(store)
 }
 
-async fn recent(State(store): State<Store>) -> Result<Markup, Broken> {
-    Ok(rollout::list(&newest(&store).await?))
+async fn recent(State(store): State<Store>) -> Result<Html<String>, Broken> {
+    Ok(html_of(rollout::list(&newest(&store).await?)))
 }
 
 async fn recent_json(State(store): State<Store>) -> Result<Json<Vec<Rollout>>, Broken> {
@@ -50,14 +50,18 @@ async fn one(State(store): State<Store>, Path(name): Path<String>) -> Result<Res
         Err(_) => None,
     };
     Ok(match found {
-        None => (StatusCode::NOT_FOUND, missing()).into_response(),
+        None => (StatusCode::NOT_FOUND, html_of(missing())).into_response(),
         Some((rollout, _)) if as_json => Json(rollout).into_response(),
-        Some((rollout, _)) => rollout::page(&rollout).into_response(),
+        Some((rollout, _)) => html_of(rollout::page(&rollout)).into_response(),
     })
 }
 
 async fn style() -> impl IntoResponse {
     ([("content-type", "text/css; charset=utf-8"), ("cache-control", "max-age=300")], include_str!("style.css"))
+}
+
+fn html_of(page: Markup) -> Html<String> {
+    Html(page.into_string())
 }
 
 fn missing() -> Markup {
@@ -83,6 +87,6 @@ impl IntoResponse for Broken {
             h1 { "Not available" }
             p { "The server cannot read its store at the moment; its log says why. Try again in a while." }
         });
-        (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
+        (StatusCode::SERVICE_UNAVAILABLE, html_of(body)).into_response()
     }
 }

@@ -132,7 +132,7 @@ fn changes(wave: &Wave) -> Markup {
                 ul {
                     @for plan in changing {
                         @for change in &plan.subject.changes {
-                            li { code { (change.address) } " " span.quiet { (change.word()) } }
+                            li { code { (change.address) } " " span.quiet { (change.kind().as_str()) } }
                         }
                     }
                 }
@@ -142,8 +142,17 @@ fn changes(wave: &Wave) -> Markup {
 }
 
 fn totals(totals: &Totals) -> String {
-    let told = totals.to_string();
-    if told.is_empty() { "no change".to_owned() } else { told }
+    let told = [
+        (totals.replace, "replace"),
+        (totals.delete, "destroy"),
+        (totals.create, "create"),
+        (totals.update, "update"),
+        (totals.forget, "forget"),
+        (totals.other, "move or import"),
+        (totals.outputs, "outputs"),
+    ];
+    let told: Vec<_> = told.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if told.is_empty() { "no change".to_owned() } else { told.join(", ") }
 }
 
 fn from(rollout: &Rollout) -> String {

@@ -95,6 +95,9 @@ pub struct Clearance {
     pub use_id: Option<String>,
     /// Per member that applies: the SHA-256 (hex) of the subject the job sent.
     pub members: Vec<ClearedMember>,
+    /// Members that plan a change but applied before under this approval: they are left alone.
+    #[serde(default)]
+    pub left_alone: Vec<Root>,
 }
 
 /// One member of a [`Clearance`].

@@ -177,6 +177,17 @@ impl Repository {
         text(&said).lines().map(|it| sha(it.as_bytes())).collect()
     }
 
+    /// Commits up to `tip` that changed a file, newest first; of a merge, only what it merged into.
+    pub async fn history(&self, tip: &Sha, path: &str) -> anyhow::Result<Vec<Sha>> {
+        let program = self
+            .git(["rev-list", "--first-parent", tip.as_str(), "--", path])
+            .env("GIT_LITERAL_PATHSPECS", "1");
+        let said = self
+            .output(program, &format!("list the changes of {path} up to {tip}"))
+            .await?;
+        text(&said).lines().map(|it| sha(it.as_bytes())).collect()
+    }
+
     /// The tree of a commit: equal trees are equal files.
     pub async fn tree_of(&self, commit: &Sha) -> anyhow::Result<Sha> {
         let program = self.git(["rev-parse", "--verify", &format!("{commit}^{{tree}}")]);

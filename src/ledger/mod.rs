@@ -3,11 +3,8 @@
 //! # Why a branch
 //!
 //! Approvals belong to the repository they are about: whoever may push there may record one, everybody may read them
-//! back, and losing a server loses none. A write is a commit on top of the tip that was read; the forge refuses it when
-//! somebody else was faster, and then it is made again on what they wrote.
-
-#[cfg(test)]
-mod tests;
+//! back, and losing a server loses none. A write is a commit on top of the tip that was read; the forge refuses it
+//! when somebody else was faster, and then it is made again on what they wrote.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,8 +19,15 @@ use crate::git::{Identity, Mirror, NewCommit, Push};
 
 /// The branch that holds the ledger, in every repository.
 const BRANCH: &str = "chant/lifecycle";
+
 /// How often a lost race is run again.
 const TRIES: u32 = 12;
+
+/// Who the ledger's commits are by; who approved stands in the lines.
+const BY: Identity<'_> = Identity {
+    name: "tidegate",
+    email: "tidegate@localhost",
+};
 
 /// The ledger of one repository.
 #[derive(Clone, Debug)]
@@ -47,104 +51,159 @@ impl Ledger {
         Self { mirror, branch }
     }
 
-    /// Reads an op's facts. A branch that was never made is an empty ledger; a remote that does not answer is an error.
+    /// Reads an op's facts. A branch that was never made is an empty ledger; a remote that does not answer is an
+    /// error, never "nobody approved".
     pub async fn read(&self, op: &Op) -> anyhow::Result<Facts> {
-        let tip = self.tip().await?;
-        let gates = self.text(tip.as_ref(), &facts::gate_path(op)).await?;
-        let applied = self.text(tip.as_ref(), &facts::use_path(op)).await?;
-        Ok(Facts::read(op, &gates, &applied))
+        let Some(tip) = self.tip().await? else {
+            return Ok(Facts::default());
+        };
+        let facts = self.facts_at(&tip, op).await?;
+        if facts.broken_uses() == 0 {
+            return Ok(facts);
+        }
+        let gate_lines = self.gate_lines_when_broken(&tip, op, &facts).await?;
+        Ok(facts.with_broken_uses_at(gate_lines))
     }
 
     /// Records facts, each once by its id, in one commit on top of what is there.
     pub async fn append(&self, facts: &[Fact]) -> anyhow::Result<Appended> {
-        for attempt in 0..TRIES {
+        let what = || failure(facts);
+        for attempt in 1..=TRIES {
             let tip = self.tip().await?;
-            let Some(files) = self.with(tip.as_ref(), facts).await? else {
+            let files = self.with(tip.as_ref(), facts).await?;
+            if files.is_empty() {
                 return Ok(Appended::AlreadyThere);
-            };
+            }
             let message = subject(facts);
             let new = NewCommit {
                 parent: tip.as_ref(),
                 files: &files,
                 message: &message,
-                by: Identity { name: "tidegate", email: "tidegate@localhost" },
+                by: BY,
             };
-            let commit = self.mirror.write_commit(new).await.with_context(|| self.failure(facts))?;
-            let pushed = self.mirror.push_child(&self.branch, &commit, tip.as_ref()).await;
-            match pushed.with_context(|| self.failure(facts))? {
+            let commit = self.mirror.write_commit(new).await.with_context(what)?;
+            let push = self.mirror.push_child(&self.branch, &commit, tip.as_ref());
+            match push.await.with_context(what)? {
                 Push::Landed => return Ok(Appended::Written),
-                Push::Moved => tokio::time::sleep(pause(attempt)).await,
+                Push::Moved => tokio::time::sleep(pause(attempt, &commit)).await,
             }
         }
-        bail!("{}: others wrote to it {TRIES} times in between", self.failure(facts))
+        bail!("{}: others wrote to it {TRIES} times in between", what())
     }
 
     /// Where the branch stands, fetched; none when it was never made.
     async fn tip(&self) -> anyhow::Result<Option<Sha>> {
-        let tip = self.mirror.remote_tip(&self.branch).await.context("cannot read the ledger")?;
+        let tip = self.mirror.remote_tip(&self.branch).await;
+        let tip = tip.context("cannot read the ledger")?;
         if let Some(tip) = &tip
             && !self.mirror.has(tip).await?
         {
-            let name = format!("+refs/heads/{BRANCH}:refs/tidegate/ledger");
-            self.mirror.fetch(&[&name]).await.context("cannot fetch the ledger")?;
+            let refspec = format!("+refs/heads/{BRANCH}:refs/tidegate/ledger");
+            let fetched = self.mirror.fetch(&[&refspec]).await;
+            fetched.context("cannot read the ledger")?;
         }
         Ok(tip)
     }
 
-    async fn text(&self, tip: Option<&Sha>, path: &str) -> anyhow::Result<String> {
-        let Some(tip) = tip else { return Ok(String::new()) };
-        let bytes = self.mirror.show(tip, path).await?.unwrap_or_default();
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    async fn facts_at(&self, commit: &Sha, op: &Op) -> anyhow::Result<Facts> {
+        let gates = self.bytes(commit, &facts::gate_path(op)).await?;
+        let uses = self.bytes(commit, &facts::use_path(op)).await?;
+        let (gates, uses) = (
+            String::from_utf8_lossy(&gates),
+            String::from_utf8_lossy(&uses),
+        );
+        Ok(Facts::read(op, &gates, &uses))
     }
 
-    /// The files as they are with these facts; none when nothing is new.
-    async fn with(&self, tip: Option<&Sha>, facts: &[Fact]) -> anyhow::Result<Option<Vec<(String, Vec<u8>)>>> {
-        let mut changed: BTreeMap<String, String> = BTreeMap::new();
-        for fact in facts {
-            let path = fact.path();
-            let text = match changed.get(&path) {
-                Some(text) => text.clone(),
-                None => self.text(tip, &path).await?,
-            };
-            if !holds(&text, fact.id()) {
-                changed.insert(path, appended(text, &fact.line()));
+    /// How many lines the gate file had when the newest unreadable use was written. Files only grow, so the commits
+    /// of the use file are split in two until that one is found.
+    async fn gate_lines_when_broken(
+        &self,
+        tip: &Sha,
+        op: &Op,
+        now: &Facts,
+    ) -> anyhow::Result<usize> {
+        let commits = self.mirror.history(tip, &facts::use_path(op)).await?;
+        // All before `broken` have as many unreadable lines as now; `whole` and older ones have fewer.
+        let (mut broken, mut whole) = (0, commits.len());
+        while whole - broken > 1 {
+            let middle = usize::midpoint(broken, whole);
+            let facts = self.facts_at(&commits[middle], op).await?;
+            if facts.broken_uses() < now.broken_uses() {
+                whole = middle;
+            } else {
+                broken = middle;
             }
         }
-        let files: Vec<_> = changed.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
-        Ok(Some(files).filter(|it| !it.is_empty()))
+        let gates = match commits.get(broken) {
+            Some(commit) => self.bytes(commit, &facts::gate_path(op)).await?,
+            None => Vec::new(),
+        };
+        Ok(String::from_utf8_lossy(&gates).lines().count())
     }
 
-    fn failure(&self, facts: &[Fact]) -> String {
-        let paths: Vec<_> = facts.iter().map(Fact::path).collect();
-        format!("cannot write {} on the branch {}", paths.join(" and "), self.branch)
+    async fn bytes(&self, commit: &Sha, path: &str) -> anyhow::Result<Vec<u8>> {
+        Ok(self.mirror.show(commit, path).await?.unwrap_or_default())
+    }
+
+    /// The files that change, with the facts that are not there yet.
+    async fn with(
+        &self,
+        tip: Option<&Sha>,
+        facts: &[Fact],
+    ) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+        let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let mut changed: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for fact in facts {
+            let path = fact.path();
+            if let (Some(tip), false) = (tip, files.contains_key(&path)) {
+                files.insert(path.clone(), self.bytes(tip, &path).await?);
+            }
+            let file = files.entry(path.clone()).or_default();
+            if !holds(file, fact.id()) {
+                push_line(file, &fact.line());
+                changed.insert(path, file.clone());
+            }
+        }
+        Ok(changed.into_iter().collect())
     }
 }
 
 /// Whether a line with this id is there.
-fn holds(text: &str, id: &str) -> bool {
-    let lines = text.lines().filter(|line| line.contains(id));
-    let ids = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    ids.into_iter().any(|line| line["id"] == id)
+fn holds(file: &[u8], id: &str) -> bool {
+    let lines = file.split(|it| *it == b'\n');
+    let mut lines = lines.filter_map(|it| serde_json::from_slice::<Value>(it).ok());
+    lines.any(|it| it["id"] == id)
 }
 
-/// A line after the last one. Another tool may have left that without an end; two records must not become one.
-fn appended(mut text: String, line: &str) -> String {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
+/// Puts a line after the last one. Another tool may have left that without an end; two records must not become one.
+fn push_line(file: &mut Vec<u8>, line: &str) {
+    if file.last().is_some_and(|it| *it != b'\n') {
+        file.push(b'\n');
     }
-    text.push_str(line);
-    text
+    file.extend_from_slice(line.as_bytes());
+    file.push(b'\n');
 }
 
 fn subject(facts: &[Fact]) -> String {
-    match facts {
-        [fact] => fact.subject(),
-        several => format!("{} facts: {}", several.len(), several.first().map(Fact::subject).unwrap_or_default()),
+    let first = facts.first().map(Fact::subject).unwrap_or_default();
+    match facts.len() {
+        0 | 1 => first,
+        several => format!("{first} and {} more", several - 1),
     }
 }
 
-/// Longer each time, and never the same for two writers that lost to each other.
-fn pause(attempt: u32) -> Duration {
-    let noise = u64::from(uuid::Uuid::now_v7().as_bytes()[15]);
-    Duration::from_millis(20 * u64::from(attempt + 1) + noise)
+fn failure(facts: &[Fact]) -> String {
+    let mut paths: Vec<_> = facts.iter().map(Fact::path).collect();
+    paths.dedup();
+    format!("cannot write {} on {BRANCH}", paths.join(" and "))
 }
+
+/// Longer each time, and seldom the same for two writers that lost to each other: their commits differ.
+fn pause(attempt: u32, commit: &Sha) -> Duration {
+    let byte = u64::from_str_radix(&commit.as_str()[..2], 16).unwrap_or_default();
+    Duration::from_millis((10 + byte / 4) * u64::from(attempt))
+}
+
+#[cfg(test)]
+mod tests;

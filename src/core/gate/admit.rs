@@ -92,3 +92,121 @@ fn made(planned: &Planned) -> Result<&Draft, NotCleared> {
 fn changes(draft: &Draft) -> bool {
     !draft.subject.is_empty()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::core::job::ClearedMember;
+    use crate::core::plan::{Action, Mode, OutputChange, Subject};
+
+    fn root(name: &str) -> Root {
+        Root::try_from(name).unwrap()
+    }
+
+    /// A plan whose output becomes `value`; one with nothing to do has none.
+    fn planned(name: &str, value: Option<&str>) -> Planned {
+        let output = |value| OutputChange {
+            name: "url".to_owned(),
+            actions: vec![Action::Update],
+            before: Value::Null,
+            after: json!(value),
+        };
+        let subject = Subject {
+            root: root(name),
+            mode: Mode::Normal,
+            backend: Value::Null,
+            workspace: "default".to_owned(),
+            changes: Vec::new(),
+            outputs: value.map(output).into_iter().collect(),
+            source: Value::Null,
+            key: None,
+        };
+        Planned {
+            root: root(name),
+            result: PlanResult::Made(Draft {
+                subject,
+                remarks: Vec::new(),
+            }),
+        }
+    }
+
+    fn clearance(plans: &[Planned]) -> Clearance {
+        let member = |it: &Planned| ClearedMember {
+            root: it.root.clone(),
+            subject_sha256: subject_sha256(&made(it).unwrap().subject),
+        };
+        Clearance {
+            set: Digest::try_from(format!("sha256:{}", "0".repeat(64))).unwrap(),
+            use_id: None,
+            members: plans.iter().map(member).collect(),
+            left_alone: Vec::new(),
+        }
+    }
+
+    fn app() -> Planned {
+        planned("app", Some("one"))
+    }
+
+    fn db() -> Planned {
+        planned("db", Some("two"))
+    }
+
+    #[test]
+    fn exactly_what_was_cleared_is_admitted() {
+        let idle = planned("web", None);
+        let cleared = admit(vec![db(), idle, app()], &clearance(&[app(), db()])).unwrap();
+        assert_eq!(cleared.plans(), [db(), app()]);
+    }
+
+    #[test]
+    fn a_member_left_alone_is_not_applied() {
+        let mut clearance = clearance(&[app()]);
+        clearance.left_alone.push(root("db"));
+        let cleared = admit(vec![app(), db()], &clearance).unwrap();
+        assert_eq!(cleared.plans(), [app()]);
+    }
+
+    #[test]
+    fn anything_else_is_not_admitted() {
+        let both = clearance(&[app(), db()]);
+        let failed = Planned {
+            root: root("web"),
+            result: PlanResult::Failed {
+                why: "no".to_owned(),
+                detail: String::new(),
+            },
+        };
+        let mut borrowed = app();
+        borrowed.root = root("db");
+        let moved = planned("db", Some("three"));
+        let other = NotCleared::Other(root("db"));
+        let table = [
+            (vec![app()], NotCleared::Missing(root("db"))),
+            (vec![app(), moved], other.clone()),
+            (vec![app(), borrowed], other),
+            (
+                vec![app(), planned("db", None)],
+                NotCleared::Other(root("db")),
+            ),
+            (vec![app(), db(), app()], NotCleared::Twice(root("app"))),
+            (
+                vec![app(), db(), planned("web", Some("x"))],
+                NotCleared::NotAsked(root("web")),
+            ),
+            (
+                vec![app(), db(), failed],
+                NotCleared::Unplanned(root("web")),
+            ),
+        ];
+        for (plans, error) in table {
+            assert_eq!(admit(plans, &both), Err(error));
+        }
+        let none = clearance(&[]);
+        assert_eq!(admit(vec![app()], &none), Err(NotCleared::Nothing));
+        let twice = clearance(&[app(), app()]);
+        let error = NotCleared::Twice(root("app"));
+        assert_eq!(admit(vec![app()], &twice), Err(error));
+    }
+}

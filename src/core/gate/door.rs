@@ -163,8 +163,10 @@ mod tests {
         Gate::try_from(name).unwrap()
     }
 
+    type Shown<'a> = &'a [(i64, char)];
+
     /// Asks of `wave-2`, each with the milliseconds at which it was shown.
-    fn asks(shown: &[(i64, char)]) -> Vec<ShownAsk> {
+    fn asks(shown: Shown) -> Vec<ShownAsk> {
         let ask = |&(millis, digit): &(i64, char)| ShownAsk {
             ask: Ask {
                 gate: gate("wave-2"),
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_comment_binds_what_its_author_could_see() {
-        let table: [(&[(i64, char)], i64, Option<char>); 10] = [
+        let table: [(Shown, i64, Option<char>); 10] = [
             (&[], 5_000, None),
             (&[(0, 'a')], 5_000, Some('a')),
             (&[(9_000, 'a')], 5_000, None),

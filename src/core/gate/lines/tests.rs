@@ -88,7 +88,9 @@ fn used() -> Use {
     }
 }
 
-fn report(outcome: Outcome, applied: &[(&str, Option<&str>)]) -> Report {
+type Ends<'a> = &'a [(&'a str, Option<&'a str>)];
+
+fn report(outcome: Outcome, applied: Ends) -> Report {
     let applied = applied.iter().map(|(root, error)| Applied {
         root: Root::try_from(*root).unwrap(),
         error: error.map(str::to_owned),
@@ -180,7 +182,7 @@ fn what_was_written_is_read_back() {
 
 #[test]
 fn a_use_ends_as_its_job_reports() {
-    let table: [(Outcome, &[(&str, Option<&str>)], bool, &[&str]); 4] = [
+    let table: [(Outcome, Ends, bool, &[&str]); 4] = [
         (Outcome::Done, &[("app", None)], false, &["app"]),
         (Outcome::Failed, &[("app", Some("boom"))], true, &[]),
         (Outcome::Failed, &[("app", None)], true, &["app"]),
@@ -299,17 +301,13 @@ fn a_use_that_cannot_be_read_voids_the_approvals_before_it() {
 fn a_line_repeated_later_counts_where_it_first_stood() {
     let ask = Fact::Pending(pending()).line();
     let approval = Fact::Approval(approval()).line();
-    let reordered = approval.replacen("{\"approver\":{\"kind\":\"human\"},", "{", 1);
-    let reordered = reordered.replacen('}', "},\"approver\":{\"kind\":\"human\"}", 1);
-    let again = reordered.rsplit_once('}').unwrap().0.to_owned() + "}";
-    let file = format!("{approval}\n{ask}\n {approval}\n");
-    let facts = Facts::read(&op(), &file, "");
-    let numbers: Vec<_> = facts.lines.iter().map(|it| it.number).collect();
-    assert_eq!(numbers, [1, 2]);
-    // The same object with its keys in another order is the same line.
-    assert_ne!(again, approval);
-    let file = format!("{approval}\n{ask}\n{again}\n");
-    assert_eq!(Facts::read(&op(), &file, "").lines.len(), 2, "{again}");
+    let spaced = approval.replace("\":", "\" : ");
+    for again in [&approval, &spaced] {
+        let file = format!("{approval}\n{ask}\n {again}\n");
+        let facts = Facts::read(&op(), &file, "");
+        let numbers: Vec<_> = facts.lines.iter().map(|it| it.number).collect();
+        assert_eq!(numbers, [1, 2], "{again}");
+    }
 }
 
 #[test]

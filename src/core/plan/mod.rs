@@ -6,6 +6,7 @@
 pub mod digest;
 pub mod mask;
 pub mod terraform;
+pub mod totals;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

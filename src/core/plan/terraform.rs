@@ -1,1 +1,0 @@
-//! Terraform plan JSON in, a draft out.

@@ -2,6 +2,7 @@
 //! change reaches. All from texts; nothing here opens a file.
 
 pub mod address;
+pub mod binding;
 mod blocks;
 pub mod error;
 mod folder;

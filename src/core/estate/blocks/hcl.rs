@@ -4,11 +4,11 @@ use hcl_edit::expr::{Expression, Object, ObjectKey, Traversal, TraversalOperator
 use hcl_edit::structure::{Block, Body, Structure};
 use hcl_edit::template::Element;
 
-use super::{Backend, Blocks, Config, ModuleCall, StateRead, Unreadable, Value, within_limit};
+use super::{Backend, Blocks, Config, ModuleCall, StateRead, Unreadable, Value};
 
-/// Parses a text; the spans of the body count from behind a byte order mark.
+/// Parses a [`readable`](super::readable) text.
 pub(in crate::core::estate) fn parse(text: &str) -> Result<Body, Unreadable> {
-    hcl_edit::parser::parse_body(within_limit(text)?).map_err(|error| Unreadable {
+    hcl_edit::parser::parse_body(text).map_err(|error| Unreadable {
         line: error.location().line(),
         column: error.location().column(),
         why: error.message().to_owned(),
@@ -32,6 +32,7 @@ pub(in crate::core::estate) fn blocks(body: &Body) -> Blocks {
                 label: (*label).to_owned(),
                 source: attribute(&block.body, "source"),
             }),
+            ("variable", [name]) => found.variables.push((*name).to_owned()),
             _ => {}
         }
     }

@@ -35,6 +35,10 @@ pub(super) fn read(text: &str) -> Result<Blocks, Unreadable> {
             label: label.to_owned(),
             source: it.get("source").and_then(value),
         }));
+        let variables = labelled(body, "variable").into_iter();
+        found
+            .variables
+            .extend(variables.map(|(name, _)| name.to_owned()));
     }
     Ok(found)
 }

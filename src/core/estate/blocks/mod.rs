@@ -31,6 +31,8 @@ pub(super) struct Blocks {
     pub(super) has_provider: bool,
     pub(super) reads: Vec<StateRead>,
     pub(super) calls: Vec<ModuleCall>,
+    /// Names of `variable` blocks, as far as the text was parsed.
+    pub(super) variables: Vec<String>,
 }
 
 /// Where a root keeps its state.
@@ -78,8 +80,9 @@ pub(super) struct Unreadable {
 
 /// Reads the blocks of one file; the path says which syntax it is in.
 pub(super) fn read(path: &str, text: &str) -> Result<Blocks, Unreadable> {
+    let text = readable(text)?;
     if is_json(path) {
-        return json::read(within_limit(text)?);
+        return json::read(text);
     }
     if !WORDS.iter().any(|it| text.contains(it)) {
         return Ok(Blocks::default());
@@ -92,12 +95,12 @@ pub(super) fn is_json(path: &str) -> bool {
     path.ends_with(".json")
 }
 
-/// The text without its byte order mark, which Terraform takes and the parsers do not.
-pub(super) fn without_mark(text: &str) -> &str {
+fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-fn within_limit(text: &str) -> Result<&str, Unreadable> {
+/// The text without its byte order mark, which Terraform takes and the parsers do not; spans count in it.
+pub(super) fn readable(text: &str) -> Result<&str, Unreadable> {
     if text.len() > LONGEST {
         return Err(Unreadable {
             line: 1,
@@ -116,6 +119,7 @@ impl Blocks {
         self.has_provider |= other.has_provider;
         self.reads.extend(other.reads);
         self.calls.extend(other.calls);
+        self.variables.extend(other.variables);
     }
 
     /// Whether a directory with these blocks is a root: it says where a state or an account is.

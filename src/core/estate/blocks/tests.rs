@@ -22,6 +22,7 @@ data "terraform_remote_state" "db" {
 }
 module "tags" { source = "../modules/tags" }
 module "any" { source = local.source }
+variable "region" {}
 "#;
 
 const JSON: &str = r#"{
@@ -34,7 +35,8 @@ const JSON: &str = r#"{
     "count": 2, "backend": "local",
     "config": {"path": "${path.module}/../db.tfstate", "ca": "x", "token": null}
   }}},
-  "module": {"tags": {"source": "../modules/tags"}, "any": {"source": "${local.source}"}}
+  "module": {"tags": {"source": "../modules/tags"}, "any": {"source": "${local.source}"}},
+  "variable": {"region": {}}
 }"#;
 
 fn text(value: &str) -> Value {
@@ -82,6 +84,7 @@ fn expected() -> Blocks {
             ]))),
         }],
         calls,
+        variables: vec!["region".to_owned()],
     }
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::estate::error::Link;
+use crate::core::estate::error::{Link, LinkKind};
 
 /// A made-up estate: how many roots, who waits for whom, and in which of both ways.
 #[derive(Clone, Debug)]

@@ -14,13 +14,13 @@ mod source;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Context;
 use async_trait::async_trait;
 use futures::StreamExt;
 
-use crate::core::gate::decide::Cleared;
+use crate::core::gate::admit::Cleared;
 use crate::core::ids::Root;
 use crate::core::job::Applied;
 use crate::core::plan::{Draft, Planned, Remark};
@@ -76,18 +76,18 @@ impl Terraform {
     }
 
     fn keep(&self, root: &Root, made: Made) {
-        self.made
-            .lock()
-            .expect("nothing panics while it holds this lock")
-            .insert(root.clone(), made);
+        self.made().insert(root.clone(), made);
     }
 
     /// A plan file is applied once.
     fn take(&self, root: &Root) -> Option<Made> {
+        self.made().remove(root)
+    }
+
+    fn made(&self) -> MutexGuard<'_, BTreeMap<Root, Made>> {
         self.made
             .lock()
             .expect("nothing panics while it holds this lock")
-            .remove(root)
     }
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 
-use crate::core::gate::decide::{Cleared, admit};
+use crate::core::gate::admit::{Cleared, admit};
 use crate::core::job::{Answer, Question};
 use crate::core::plan::Planned;
 use crate::engine::Checkout;
+use crate::jobs::has_failed;
 use crate::runner::Runner;
 
 /// A gate's door: the decision is the same behind each.
@@ -22,6 +23,8 @@ pub enum Verdict {
     Nothing,
     Apply(Cleared),
     Wait,
+    /// A member has no plan, so there is nothing to approve.
+    Fail,
     Refuse,
     StandDown,
 }
@@ -39,9 +42,10 @@ impl Door {
         let answer = runner.ask(&question).await.context("cannot ask the gate")?;
         Ok(match answer {
             Answer::Nothing => Verdict::Nothing,
-            Answer::Apply(clearance) => Verdict::Apply(admit(question.plans, &clearance).context(
-                "the server cleared other plans than this job made; nothing was applied",
-            )?),
+            Answer::Apply(clearance) => Verdict::Apply(
+                admit(question.plans, &clearance).context("nothing was applied")?,
+            ),
+            Answer::Wait { .. } if has_failed(&question.plans) => Verdict::Fail,
             Answer::Wait { .. } => Verdict::Wait,
             Answer::Refuse { .. } => Verdict::Refuse,
             Answer::StandDown => Verdict::StandDown,

@@ -144,6 +144,16 @@ async fn a_wave_that_waits_applies_nothing_and_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_wave_with_a_member_that_cannot_be_planned_fails_and_says_so_to_its_server() {
+    for tool in tools() {
+        let world = World::new(tool, &[("net", &resource("local.nothing"))]).await;
+        world.server.state().answer = wait;
+        assert_eq!(world.wave(&["net"]).await.unwrap(), Outcome::Failed);
+        assert!(has_failed(&world.server.state().asked));
+    }
+}
+
+#[tokio::test]
 async fn a_cleared_wave_applies_what_it_asked_for() {
     for tool in tools() {
         let world = World::new(tool, &[("net", &resource("\"tide\""))]).await;

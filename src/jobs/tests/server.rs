@@ -28,6 +28,8 @@ pub(super) struct State {
     repositories: PathBuf,
     spec: JobSpec,
     pub(super) answer: fn(&Question) -> Answer,
+    /// What was asked last.
+    pub(super) asked: Vec<Planned>,
     pub(super) ends: Vec<Report>,
     /// How many ends find the server restarting.
     pub(super) ends_refused: usize,
@@ -50,6 +52,7 @@ impl Server {
             repositories: folder.to_owned(),
             spec: spec(base, head),
             answer: wait,
+            asked: Vec::new(),
             ends: Vec::new(),
             ends_refused: 0,
             cancels_apply: false,
@@ -141,6 +144,7 @@ fn clear_as(question: &Question, change: fn(String) -> String) -> Answer {
             .unwrap(),
         use_id: None,
         members: question.plans.iter().map(member).collect(),
+        left_alone: Vec::new(),
     })
 }
 
@@ -189,7 +193,9 @@ async fn beat(Shared(state): App, Json(beat): Json<Beat>) -> Result<Json<BeatAns
 }
 
 async fn gate(Shared(state): App, Json(question): Json<Question>) -> Json<Answer> {
-    Json((state.lock().unwrap().answer)(&question))
+    let mut state = state.lock().unwrap();
+    state.asked.clone_from(&question.plans);
+    Json((state.answer)(&question))
 }
 
 async fn end(Shared(state): App, Json(report): Json<Report>) -> Result<Json<()>, StatusCode> {

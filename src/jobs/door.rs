@@ -42,9 +42,9 @@ impl Door {
         let answer = runner.ask(&question).await.context("cannot ask the gate")?;
         Ok(match answer {
             Answer::Nothing => Verdict::Nothing,
-            Answer::Apply(clearance) => Verdict::Apply(
-                admit(question.plans, &clearance).context("nothing was applied")?,
-            ),
+            Answer::Apply(clearance) => {
+                Verdict::Apply(admit(question.plans, &clearance).context("nothing was applied")?)
+            }
             Answer::Wait { .. } if has_failed(&question.plans) => Verdict::Fail,
             Answer::Wait { .. } => Verdict::Wait,
             Answer::Refuse { .. } => Verdict::Refuse,

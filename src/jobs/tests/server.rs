@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use axum::body::Bytes;
-use axum::extract::{Path as UrlPath, RawQuery, State as Shared};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::extract::{Request, State as Shared};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router};
@@ -209,28 +208,24 @@ async fn end(Shared(state): App, Json(report): Json<Report>) -> Result<Json<()>,
 }
 
 /// Git's own CGI program answers for the repository, to the job's token alone.
-async fn repository(
-    Shared(state): App,
-    method: Method,
-    UrlPath(path): UrlPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
+async fn repository(Shared(state): App, request: Request) -> Response {
+    let (head, body) = request.into_parts();
     let header = |name: &str| {
-        let value = headers.get(name).and_then(|it| it.to_str().ok());
+        let value = head.headers.get(name).and_then(|it| it.to_str().ok());
         value.unwrap_or_default().to_owned()
     };
     if header("authorization") != "Bearer t0ken" {
         return StatusCode::UNAUTHORIZED.into_response();
     }
+    let path = head.uri.path().strip_prefix("/runner/git").unwrap();
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
     let mut backend = Command::new("git")
         .arg("http-backend")
         .env("GIT_PROJECT_ROOT", &state.lock().unwrap().repositories)
         .env("GIT_HTTP_EXPORT_ALL", "1")
-        .env("REQUEST_METHOD", method.as_str())
-        .env("PATH_INFO", format!("/{path}"))
-        .env("QUERY_STRING", query.unwrap_or_default())
+        .env("REQUEST_METHOD", head.method.as_str())
+        .env("PATH_INFO", path)
+        .env("QUERY_STRING", head.uri.query().unwrap_or_default())
         .env("CONTENT_TYPE", header("content-type"))
         .env("HTTP_CONTENT_ENCODING", header("content-encoding"))
         .env("GIT_PROTOCOL", header("git-protocol"))

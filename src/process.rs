@@ -1,15 +1,19 @@
 //! Runs a program: argv (never a shell), folder, environment, time limit, output cap, interrupt before kill.
 
+pub mod detached;
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio_util::sync::CancellationToken;
 
 /// What a program inherits when nothing else is said: enough to find tools and a home, no secret of ours.
@@ -74,6 +78,20 @@ impl Program {
     pub fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, args: I) -> Self {
         self.argv
             .extend(args.into_iter().map(|it| it.as_ref().to_owned()));
+        self
+    }
+
+    /// Has it interrupted when this process dies: `tidegate`, our own program, runs it (see `tidegate leash`).
+    /// The signal comes when the *thread* that starts it ends, so it must be one that lives as long as the process.
+    #[must_use]
+    pub fn leashed(mut self, tidegate: &Path) -> Self {
+        let parent = std::process::id().to_string();
+        let leash = ["leash", "--parent", &parent, "--"].map(OsString::from);
+        let argv = std::mem::take(&mut self.argv);
+        self.argv = std::iter::once(tidegate.into())
+            .chain(leash)
+            .chain(argv)
+            .collect();
         self
     }
 
@@ -158,6 +176,25 @@ impl Program {
         })
     }
 
+    /// Starts it with its input and output as streams, for what is too large or too slow to hold: no limit, no cap,
+    /// and what it says on standard error is dropped. Dropping the output kills the whole process group.
+    pub fn stream(self) -> io::Result<(ChildStdin, Output)> {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stderr(Stdio::null());
+        let mut group = Group::spawn(&mut command)?;
+        let pipes = (group.child.stdin.take(), group.child.stdout.take());
+        let (Some(stdin), Some(stdout)) = pipes else {
+            return Err(io::Error::other("a program was started without its pipes"));
+        };
+        Ok((
+            stdin,
+            Output {
+                stdout,
+                _group: group,
+            },
+        ))
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.argv[0]);
         command.args(&self.argv[1..]).env_clear();
@@ -180,7 +217,30 @@ impl Program {
     }
 }
 
-/// A child in its own process group; dropping it kills the whole group.
+/// Finds a program by name in the folders of `PATH`.
+pub fn find(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}
+
+/// What a started program writes; it lives as long as this.
+pub struct Output {
+    stdout: ChildStdout,
+    _group: Group,
+}
+
+impl AsyncRead for Output {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stdout).poll_read(context, buffer)
+    }
+}
+
+/// A child in its own process group; its end, or dropping it, kills whatever is left of the group.
 struct Group {
     child: Child,
     id: Pid,
@@ -199,8 +259,20 @@ impl Group {
         })
     }
 
-    /// Waits for its end; past the limit or on `stop` interrupts the program itself, past the grace kills the group.
+    /// Waits for its end and kills what it leaves behind: a child of its own that lives on would hold the pipes open.
     async fn wait(
+        &mut self,
+        limit: Duration,
+        grace: Duration,
+        stop: &CancellationToken,
+    ) -> io::Result<(ExitStatus, bool)> {
+        let ended = self.wait_for_leader(limit, grace, stop).await;
+        let _ = killpg(self.id, Signal::SIGKILL);
+        ended
+    }
+
+    /// Past the limit or on `stop` interrupts the program itself, past the grace kills the group.
+    async fn wait_for_leader(
         &mut self,
         limit: Duration,
         grace: Duration,
@@ -270,6 +342,19 @@ mod tests {
             .await
             .unwrap();
         assert!(ran.was_stopped);
+    }
+
+    #[tokio::test]
+    async fn what_a_program_leaves_behind_does_not_outlive_it() {
+        let ran = Program::new("sh")
+            .args(["-c", "sleep 600 & echo started"])
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(
+            (ran.code(), ran.stdout.as_slice()),
+            (Some(0), &b"started\n"[..])
+        );
     }
 
     #[tokio::test]

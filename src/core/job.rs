@@ -82,6 +82,8 @@ pub enum Answer {
         moved: Vec<Moved>,
         digest: Option<Digest>,
     },
+    /// A member has no plan, so nothing of the wave applies (1).
+    Fail { why: String },
     /// A newer push took over (6).
     StandDown,
 }

@@ -1,1 +1,153 @@
 //! Terraform and OpenTofu: init, plan, show and apply of one root at a time, side by side.
+
+mod backend;
+mod complaint;
+mod deferral;
+mod draft;
+mod failure;
+mod place;
+mod progress;
+mod run;
+mod scrub;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use futures::StreamExt;
+
+use crate::core::gate::decide::Cleared;
+use crate::core::ids::Root;
+use crate::core::job::Applied;
+use crate::core::plan::{Draft, Planned};
+use crate::engine::terraform::failure::Failure;
+use crate::engine::terraform::progress::Progress;
+use crate::engine::terraform::run::{Made, Run};
+use crate::engine::{Checkout, Engine, Lock, Tool};
+
+/// The tool, and the plan files it made in this process: nothing else is ever applied.
+pub struct Terraform {
+    tool: Tool,
+    made: Mutex<BTreeMap<Root, Made>>,
+}
+
+impl Terraform {
+    /// An engine that made no plan yet.
+    pub fn new(tool: Tool) -> Self {
+        Self {
+            tool,
+            made: Mutex::default(),
+        }
+    }
+
+    async fn plan_one(&self, run: &Run<'_>, lock: Lock) -> Result<Draft, Failure> {
+        let Some(made) = run.plan(lock).await? else {
+            return run.empty_draft();
+        };
+        let draft = run.draft(&run.show(&made).await?)?;
+        match lock {
+            Lock::Take => self.keep(run.root(), made),
+            Lock::Leave => made.discard(),
+        }
+        Ok(draft)
+    }
+
+    async fn apply_one(&self, run: &Run<'_>) -> Result<(), Failure> {
+        let made = self.take(run.root()).ok_or_else(|| {
+            Failure::new("Nothing was applied: this job holds no plan file of this root")
+        })?;
+        run.apply(&made).await
+    }
+
+    fn keep(&self, root: &Root, made: Made) {
+        self.made
+            .lock()
+            .expect("nothing panics while it holds this lock")
+            .insert(root.clone(), made);
+    }
+
+    /// A plan file is applied once.
+    fn take(&self, root: &Root) -> Option<Made> {
+        self.made
+            .lock()
+            .expect("nothing panics while it holds this lock")
+            .remove(root)
+    }
+}
+
+#[async_trait]
+impl Engine for Terraform {
+    async fn plan(
+        &self,
+        checkout: &Checkout,
+        members: &[Root],
+        lock: Lock,
+    ) -> anyhow::Result<Vec<Planned>> {
+        place::prepare(checkout)?;
+        let runs: Vec<Run> = members
+            .iter()
+            .map(|root| Run::new(&self.tool, checkout, root))
+            .collect();
+        let ready = init_all(checkout, &runs).await;
+        let progress = Progress::start(checkout, "planning", members.len());
+        let tries = runs.iter().zip(ready).map(|(run, ready)| async {
+            let result = match ready {
+                Ok(()) => self.plan_one(run, lock).await,
+                Err(failure) => Err(failure),
+            };
+            progress.count(result)
+        });
+        let width = checkout.parallelism.max(1);
+        let results = at_once(width, tries.collect()).await;
+        let results = members.iter().cloned().zip(results).collect();
+        Ok(deferral::settle(results, &checkout.reads))
+    }
+
+    async fn apply(&self, checkout: &Checkout, cleared: &Cleared) -> anyhow::Result<Vec<Applied>> {
+        let plans = cleared.plans();
+        let progress = Progress::start(checkout, "applying", plans.len());
+        let width = checkout.parallelism.max(1);
+        let tries = plans.iter().map(|planned| async {
+            let run = Run::new(&self.tool, checkout, &planned.root);
+            let ended = progress.count(self.apply_one(&run).await);
+            Applied {
+                root: planned.root.clone(),
+                error: ended.err().map(Failure::into_sentence),
+            }
+        });
+        Ok(at_once(width, tries.collect()).await)
+    }
+}
+
+/// One init at a time may write to a cache that others read, and none while a plan uses what it holds.
+async fn init_all(checkout: &Checkout, runs: &[Run<'_>]) -> Vec<Result<(), Failure>> {
+    let width = if place::has_shared_cache(checkout) {
+        1
+    } else {
+        checkout.parallelism.max(1)
+    };
+    let progress = Progress::start(checkout, "initialising", runs.len());
+    let inits = runs
+        .iter()
+        .map(|run| async { progress.count(run.init().await) });
+    at_once(width, inits.collect()).await
+}
+
+/// Carries out work, at most `width` at once; the results stand in the work's order.
+async fn at_once<F: Future>(width: usize, work: Vec<F>) -> Vec<F::Output> {
+    let numbered: Vec<_> = work
+        .into_iter()
+        .enumerate()
+        .map(|(at, work)| async move { (at, work.await) })
+        .collect();
+    let mut ended: Vec<_> = futures::stream::iter(numbered)
+        .buffer_unordered(width)
+        .collect()
+        .await;
+    ended.sort_by_key(|(at, _)| *at);
+    ended.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,1 +1,231 @@
-//! Jobs on this machine: a child process in its own process group with a scrubbed environment.
+//! Jobs on this machine: a child process in a session of its own with a scrubbed environment.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use crate::core::job::{JobKey, JobSpec};
+use crate::core::key::hex;
+use crate::executor::{Executor, Seen};
+use crate::process::Program;
+use crate::process::detached::{Detached, ProcessId};
+
+/// What a job wrote while it ran.
+const LOG: &str = "log";
+/// Which process it is.
+const PROCESS: &str = "process";
+/// The exit code, written by the server that saw its end.
+const EXIT: &str = "exit";
+/// A folder in which a job leaves what must outlive it: a state that could not be uploaded.
+const KEPT: &str = "kept";
+/// Exit codes after which nobody needs the log: done, waits, refused, stood down.
+const CALM: [&str; 4] = ["0", "3", "4", "6"];
+
+/// What the local executor is told once.
+#[derive(Clone, Debug)]
+pub struct LocalOptions {
+    /// Our own program.
+    pub program: PathBuf,
+    /// Where jobs reach the server.
+    pub server: Url,
+    /// One folder a job is made in here.
+    pub folder: PathBuf,
+    /// Names and values that jobs get which only plan.
+    pub plan_env: Vec<(String, String)>,
+    /// Names and values that jobs get which apply.
+    pub apply_env: Vec<(String, String)>,
+    /// How long an interrupted job may take to write its state before it is killed.
+    pub grace: Duration,
+}
+
+/// Starts jobs as children of this process. They outlive it: a restarted server finds them by their folders.
+#[derive(Clone, Debug)]
+pub struct Local {
+    options: LocalOptions,
+}
+
+impl Local {
+    /// An executor for these options. Makes the folder of jobs.
+    pub fn open(options: LocalOptions) -> anyhow::Result<Self> {
+        private_folder()
+            .recursive(true)
+            .create(&options.folder)
+            .with_context(|| format!("cannot make {}", options.folder.display()))?;
+        Ok(Self { options })
+    }
+
+    async fn launch(&self, job: &JobSpec, token: &SecretString) -> io::Result<Detached> {
+        let folder = self.folder_of(&job.key);
+        let log = private_file(&folder.join(LOG))?;
+        let passed = if job.work.applies() {
+            &self.options.apply_env
+        } else {
+            &self.options.plan_env
+        };
+        let names: Vec<&str> = passed.iter().map(|(name, _)| name.as_str()).collect();
+        let mut program = Program::new(&self.options.program)
+            .args(["job"])
+            .dir(&folder)
+            .stdin(token.expose_secret().as_bytes().to_vec());
+        for (name, value) in passed {
+            program = program.env(name, value);
+        }
+        let started = program
+            .env("TIDEGATE_SERVER", self.options.server.as_str())
+            .env("TIDEGATE_PASS", names.join(" "))
+            .detach(&log)
+            .await?;
+        fs::write(folder.join(PROCESS), started.id().to_string())?;
+        Ok(started)
+    }
+
+    fn folder_of(&self, key: &JobKey) -> PathBuf {
+        self.options.folder.join(folder_name(key))
+    }
+
+    fn process_of(&self, key: &JobKey) -> io::Result<Option<ProcessId>> {
+        read_process(&self.folder_of(key))
+    }
+}
+
+#[async_trait]
+impl Executor for Local {
+    async fn start(&self, job: &JobSpec, token: &SecretString) -> anyhow::Result<()> {
+        let folder = self.folder_of(&job.key);
+        match private_folder().create(&folder) {
+            Ok(()) => {}
+            // Making the folder is the lock: whoever made it started the job.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot make {}", folder.display()));
+            }
+        }
+        match self.launch(job, token).await {
+            Ok(started) => {
+                tokio::spawn(wait(started, folder));
+                Ok(())
+            }
+            Err(error) => {
+                fs::remove_dir_all(&folder)?;
+                Err(error).with_context(|| format!("cannot start the job {}", job.key))
+            }
+        }
+    }
+
+    async fn look(&self, key: &JobKey) -> anyhow::Result<Seen> {
+        let process = self.process_of(key)?;
+        Ok(match process {
+            Some(id) if id.is_alive() => Seen::Alive,
+            Some(_) | None => Seen::Gone,
+        })
+    }
+
+    async fn cancel(&self, key: &JobKey) -> anyhow::Result<()> {
+        if let Some(id) = self.process_of(key)? {
+            id.interrupt();
+            let grace = self.options.grace;
+            tokio::spawn(async move {
+                tokio::time::sleep(grace).await;
+                id.kill();
+            });
+        }
+        Ok(())
+    }
+
+    /// Of a job that failed the log stays, and any state that could not be uploaded.
+    async fn sweep(&self, before: Timestamp) -> anyhow::Result<()> {
+        let jobs = self.options.folder.clone();
+        tokio::task::spawn_blocking(move || sweep_all(&jobs, before)).await?
+    }
+}
+
+/// Waits for a job's end, so that it does not stay behind as a zombie, and notes how it ended.
+async fn wait(started: Detached, folder: PathBuf) {
+    let noted = match started.wait().await {
+        Ok(status) => {
+            let code = status
+                .code()
+                .map_or("signal".to_owned(), |it| it.to_string());
+            fs::write(folder.join(EXIT), code)
+        }
+        Err(error) => Err(error),
+    };
+    if let Err(error) = noted {
+        tracing::warn!(folder = %folder.display(), %error, "cannot note how a job ended");
+    }
+}
+
+/// A readable name that no two keys share: the key without what a path cannot hold, and the start of its hash.
+fn folder_name(key: &JobKey) -> String {
+    let text = key.to_string();
+    let readable: String = text
+        .chars()
+        .map(|it| if it.is_ascii_alphanumeric() { it } else { '-' })
+        .take(120)
+        .collect();
+    let hash = hex(&Sha256::digest(text.as_bytes())[..6]);
+    format!("{readable}-{hash}")
+}
+
+fn private_folder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
+/// None when the job never came up.
+fn read_process(folder: &Path) -> io::Result<Option<ProcessId>> {
+    match fs::read_to_string(folder.join(PROCESS)) {
+        Ok(text) => text.parse().map(Some),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn sweep_all(jobs: &Path, before: Timestamp) -> anyhow::Result<()> {
+    for entry in fs::read_dir(jobs).context("cannot list the jobs' folders")? {
+        let folder = entry?.path();
+        sweep_one(&folder, before)
+            .with_context(|| format!("cannot clear away {}", folder.display()))?;
+    }
+    Ok(())
+}
+
+fn sweep_one(folder: &Path, before: Timestamp) -> anyhow::Result<()> {
+    let changed = Timestamp::try_from(fs::metadata(folder)?.modified()?)?;
+    if changed >= before || read_process(folder)?.is_some_and(ProcessId::is_alive) {
+        return Ok(());
+    }
+    let exit = fs::read_to_string(folder.join(EXIT)).unwrap_or_default();
+    if CALM.contains(&exit.as_str()) && !folder.join(KEPT).exists() {
+        fs::remove_dir_all(folder)?;
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.ends_with(KEPT) {
+            fs::remove_dir_all(path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 pub mod local;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use secrecy::SecretString;
 
 use crate::core::job::{JobKey, JobSpec};
@@ -16,6 +17,8 @@ pub trait Executor: Send + Sync {
     async fn look(&self, key: &JobKey) -> anyhow::Result<Seen>;
     /// Interrupts a job, and kills it only after a deadline.
     async fn cancel(&self, key: &JobKey) -> anyhow::Result<()>;
+    /// Clears away what is left here of jobs that ended before this moment.
+    async fn sweep(&self, before: Timestamp) -> anyhow::Result<()>;
 }
 
 /// What an executor sees of a job.

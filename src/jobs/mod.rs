@@ -1,1 +1,114 @@
 //! What a job does in a checkout: gather, decide, act.
+
+pub mod door;
+mod lease;
+mod plan;
+mod source;
+mod wave;
+mod workplace;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::core::job::{JobSpec, Report, Work};
+use crate::core::outcome::Outcome;
+use crate::engine::{Checkout, Engine, Tool};
+use crate::jobs::door::Door;
+use crate::jobs::lease::Lease;
+use crate::jobs::source::Source;
+use crate::jobs::workplace::Workplace;
+use crate::runner::Runner;
+
+/// What a job is told by whoever starts it; the rest it asks its server.
+#[derive(Clone, Debug)]
+pub struct JobOptions {
+    /// A folder of its own; what it writes there is gone when it ends, but for a state that could not be uploaded.
+    pub folder: PathBuf,
+    /// Names and values that the tool's processes get.
+    pub env: Vec<(String, String)>,
+    /// The tool's program, when the repository is not asked.
+    pub tool: Option<PathBuf>,
+    /// Our own program, which has the tool interrupted when this process dies.
+    pub wrapper: Option<PathBuf>,
+    /// Interrupts the job.
+    pub stop: CancellationToken,
+}
+
+/// What a job may reach: a commit's files, the tool that plans and applies, and the door of its gate.
+pub struct Site {
+    pub checkout: Checkout,
+    pub engine: Arc<dyn Engine>,
+    pub door: Door,
+}
+
+/// Carries out the job that `runner` speaks for, from its spec to its report. An error means that it could not even
+/// report.
+pub async fn carry_out(runner: Arc<Runner>, options: &JobOptions) -> anyhow::Result<Outcome> {
+    let spec = runner.spec().await?;
+    let workplace = Workplace::make(&options.folder)?;
+    let checkout = checkout(workplace.folder(), &spec, options);
+    let lease = Lease::keep(&runner, &checkout);
+    let ended = work(&runner, &spec, checkout, options).await;
+    let mut report = ended.unwrap_or_else(|error| failed(&error));
+    report.cancelled = options.stop.is_cancelled();
+    if let Some(why) = lease.lost() {
+        report.error.get_or_insert(why);
+    }
+    runner.end(&report).await?;
+    Ok(report.outcome)
+}
+
+async fn work(
+    runner: &Arc<Runner>,
+    spec: &JobSpec,
+    mut checkout: Checkout,
+    options: &JobOptions,
+) -> anyhow::Result<Report> {
+    let source = Source::fetch(runner, spec, &checkout).await?;
+    checkout.files.clone_from(source.files());
+    let mut tool = Tool::detect(options.tool.as_deref(), &checkout)?;
+    tool.wrapper.clone_from(&options.wrapper);
+    let site = Site {
+        checkout,
+        engine: tool.engine(),
+        door: Door::Served(runner.clone()),
+    };
+    match &spec.work {
+        Work::Plan { only, .. } => plan::run(site, &source, only).await,
+        Work::Wave { members, .. } => wave::run(&site, members).await,
+    }
+}
+
+fn checkout(folder: &Path, spec: &JobSpec, options: &JobOptions) -> Checkout {
+    Checkout {
+        env: options.env.clone(),
+        parallelism: spec.parallelism as usize,
+        stop: options.stop.clone(),
+        ..Checkout::below(folder)
+    }
+}
+
+/// The report of a job that stopped at an error of its own.
+fn failed(error: &anyhow::Error) -> Report {
+    Report {
+        error: Some(format!("{error:#}")),
+        ..report(Outcome::Failed)
+    }
+}
+
+/// A report that says no more than how the job ended.
+fn report(outcome: Outcome) -> Report {
+    Report {
+        outcome,
+        cancelled: false,
+        plans: Vec::new(),
+        applied: Vec::new(),
+        error: None,
+        survey: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,18 +2,28 @@
 //! change reaches. All from texts; nothing here opens a file.
 
 pub mod address;
-pub mod blocks;
-pub mod graph;
+pub mod binding;
+mod blocks;
+pub mod error;
+mod folder;
+mod graph;
+mod paths;
 pub mod radius;
-pub mod reach;
-pub mod roots;
-pub mod waves;
+mod reach;
+mod roots;
+mod rules;
+mod waves;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::config::project::Project;
+use crate::core::estate::error::EstateError;
+use crate::core::estate::rules::Rules;
 use crate::core::ids::{Root, WaveNumber};
+
+pub use folder::is_estate_file;
 
 /// Texts of the files that say what the roots are (`.tf`, `.tofu`, `.tf.json`, `.tofu.json`), by their path in the
 /// repository with `/` between the parts.
@@ -38,8 +48,13 @@ pub struct RootFacts {
     pub reads: BTreeSet<Root>,
     /// Roots that `waves.after` puts before it.
     pub follows: BTreeSet<Root>,
-    /// Paths whose change touches it: its own directory, local modules followed through, var files outside.
+    /// Paths whose change touches it: its own directory, local modules followed through, files that symbolic links
+    /// among these stand for.
     pub watches: BTreeSet<String>,
+    /// Files of its own that do not parse here. Its plan most likely fails with Terraform's own error, and what these
+    /// files say of states and modules is not known.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unreadable: BTreeSet<String>,
 }
 
 /// What a change reaches: the roots it touches and everything that reads or follows them, transitively.
@@ -64,3 +79,30 @@ pub struct Survey {
     pub estate: Estate,
     pub reach: Reach,
 }
+
+/// Sentences, each once, in a stable order.
+type Warnings = BTreeSet<String>;
+
+impl Estate {
+    /// Reads the roots, their states and their order out of the texts of one commit. Files that are none of the
+    /// estate's ([`is_estate_file`]) are passed over. A file that does not parse is a warning.
+    ///
+    /// A link to a directory cannot be seen in texts; modules behind one are a warning.
+    pub fn read(files: &Files, project: &Project) -> Result<Self, Vec<EstateError>> {
+        let rules = Rules::compile(project)?;
+        let mut warnings = Warnings::new();
+        let folders = folder::read_all(files, &mut warnings);
+        let mut roots = roots::find(&folders, &rules.roots, &mut warnings);
+        graph::read_states(&folders, &mut roots, &mut warnings);
+        graph::follow(&rules.after, &mut roots)?;
+        let waves = waves::cut(&roots, &rules.canary)?;
+        Ok(Self {
+            roots,
+            waves,
+            warnings: warnings.into_iter().collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,16 @@
 //! The server file, `tidegate-server.yml`: what a repository must not decide.
 
+mod file;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::core::ids::ForgeHost;
+use crate::core::ids::{ForgeHost, RepoName};
+
+pub use file::{FILE, read};
 
 /// The server's options, checked. Paths are as written; who reads them resolves them against the file's folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +55,7 @@ pub struct ForgeOptions {
 }
 
 impl ForgeOptions {
-    /// The instance's key in every row: its host, with the port when it has one.
+    /// The instance's key in every row: its host, with the port when it has one. (`read` lets no other URL in.)
     pub fn host(&self) -> ForgeHost {
         let host = self.url.host_str().unwrap_or_default();
         let text = self
@@ -60,6 +64,40 @@ impl ForgeOptions {
             .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         ForgeHost::try_from(text).expect("a URL's host and port are a host name")
     }
+
+    /// Whether a repository is one that its patterns name, part by part.
+    pub fn serves(&self, name: &RepoName) -> bool {
+        self.repos.iter().any(|it| is_named_by(name.as_str(), it))
+    }
+}
+
+/// Part by part, so that a pattern for `acme` never reaches `evil-acme`. Capitals do not matter: no forge lets two
+/// repositories differ in them alone.
+fn is_named_by(name: &str, pattern: &str) -> bool {
+    let (name, pattern) = (name.to_lowercase(), pattern.to_lowercase());
+    name.split('/').count() == pattern.split('/').count()
+        && name
+            .split('/')
+            .zip(pattern.split('/'))
+            .all(|(part, pattern)| fits(part, pattern))
+}
+
+/// Whether a part is its pattern, in which `*` is any text.
+fn fits(part: &str, pattern: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else {
+        return part == pattern;
+    };
+    let (middles, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(mut between) = part.strip_prefix(start).and_then(|it| it.strip_suffix(end)) else {
+        return false;
+    };
+    for middle in middles.split('*') {
+        match between.split_once(middle) {
+            Some((_, after)) => between = after,
+            None => return false,
+        }
+    }
+    true
 }
 
 /// Where jobs run.
@@ -81,4 +119,31 @@ pub struct ExecutorOptions {
 #[serde(rename_all = "snake_case")]
 pub enum ExecutorKind {
     Local,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_names_repositories_part_by_part() {
+        for (pattern, name, is_named) in [
+            ("*/*", "acme/infra", true),
+            ("acme/*", "acme/infra", true),
+            ("acme/infra", "acme/infra", true),
+            ("Acme/Infra", "acme/infra", true),
+            ("acme/infra-*", "acme/infra-net", true),
+            ("acme/*-infra-*", "acme/eu-infra-net", true),
+            ("acme/infra", "evil-acme/infra", false),
+            ("acme/infra", "acme/infra.git", false),
+            ("acme/infra", "acme/infra/x", false),
+            ("acme/*", "acme-evil/infra", false),
+            ("acme/*", "acme/sub/infra", false),
+            ("*/*", "group/sub/infra", false),
+            ("acme/a*a", "acme/a", false),
+            ("acme/*a*b*", "acme/xbxa", false),
+        ] {
+            assert_eq!(is_named_by(name, pattern), is_named, "{pattern} {name}");
+        }
+    }
 }

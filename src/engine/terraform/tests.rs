@@ -1,0 +1,265 @@
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::*;
+use crate::core::plan::{Action, PlanResult};
+use crate::engine::EngineKind;
+use crate::process;
+
+/// The tools run at most two at once over all tests: the machine has two cores.
+static TURNS: Semaphore = Semaphore::const_new(2);
+
+/// The tools on this machine; a test that finds none says so, and fails where nothing may be skipped.
+pub(crate) fn tools() -> Vec<Tool> {
+    let found: Vec<Tool> = [EngineKind::Terraform, EngineKind::OpenTofu]
+        .into_iter()
+        .filter_map(|kind| {
+            Some(Tool {
+                kind,
+                program: process::find(kind.program())?,
+                wrapper: None,
+            })
+        })
+        .collect();
+    if found.is_empty() {
+        assert_ne!(
+            std::env::var("CI").as_deref(),
+            Ok("true"),
+            "no terraform or tofu"
+        );
+        eprintln!("skipped: no terraform or tofu");
+    }
+    found
+}
+
+/// Waits until a tool may run.
+pub(crate) async fn turn() -> SemaphorePermit<'static> {
+    TURNS.acquire().await.unwrap()
+}
+
+/// A checkout with roots whose states stand outside it, so that several jobs share them.
+struct Place {
+    folder: tempfile::TempDir,
+    checkout: Checkout,
+    tool: Tool,
+    _turn: SemaphorePermit<'static>,
+}
+
+impl Place {
+    async fn new(tool: Tool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            checkout: Checkout::below(&folder.path().join("job-1")),
+            folder,
+            tool,
+            _turn: turn().await,
+        }
+    }
+
+    /// The same roots in the folder of another job.
+    fn in_another_job(&self) -> Checkout {
+        let other = Checkout::below(&self.folder.path().join("job-2"));
+        fs::create_dir_all(other.dir.parent().unwrap()).unwrap();
+        let copied = Command::new("cp")
+            .arg("-r")
+            .args([&self.checkout.dir, &other.dir])
+            .status();
+        assert!(copied.unwrap().success());
+        other
+    }
+
+    fn write(&self, root: &str, text: &str) {
+        let folder = self.checkout.dir.join(root);
+        fs::create_dir_all(&folder).unwrap();
+        let backend = format!(
+            "terraform {{\n  backend \"local\" {{\n    path = \"../../../{root}.tfstate\"\n  }}\n}}\n"
+        );
+        fs::write(folder.join("main.tf"), backend + text).unwrap();
+    }
+
+    /// Applies a root as somebody at their desk would.
+    fn apply_by_hand(&self, root: &str) {
+        for args in [&["init"][..], &["apply", "-auto-approve"]] {
+            let ran = Command::new(&self.tool.program)
+                .args(args)
+                .current_dir(self.checkout.dir.join(root))
+                .env("TF_DATA_DIR", self.folder.path().join("by-hand"))
+                .env("CHECKPOINT_DISABLE", "1")
+                .output();
+            assert!(ran.unwrap().status.success());
+        }
+    }
+
+    fn engine(&self) -> Terraform {
+        Terraform::new(self.tool.clone())
+    }
+
+    async fn plan(&self, roots: &[&str]) -> Vec<Planned> {
+        plan(&self.engine(), &self.checkout, roots).await
+    }
+}
+
+async fn plan(engine: &Terraform, checkout: &Checkout, roots: &[&str]) -> Vec<Planned> {
+    let members: Vec<Root> = roots
+        .iter()
+        .map(|it| Root::try_from(*it).unwrap())
+        .collect();
+    engine.plan(checkout, &members, Lock::Take).await.unwrap()
+}
+
+fn resource(input: &str) -> String {
+    format!("resource \"terraform_data\" \"it\" {{\n  input = {input}\n}}\n")
+}
+
+fn replaced_with(input: &str) -> String {
+    format!("resource \"terraform_data\" \"it\" {{\n  triggers_replace = {input}\n}}\n")
+}
+
+fn draft(planned: &Planned) -> &Draft {
+    match &planned.result {
+        PlanResult::Made(draft) => draft,
+        PlanResult::Failed { why, detail } => panic!("{why}\n{detail}"),
+        PlanResult::Deferred { waits_for } => panic!("waits for {waits_for:?}"),
+    }
+}
+
+fn actions(planned: &Planned) -> Vec<&[Action]> {
+    let changes = draft(planned).subject.changes.iter();
+    changes.map(|it| it.actions.as_slice()).collect()
+}
+
+fn why(planned: &Planned) -> &str {
+    match &planned.result {
+        PlanResult::Failed { why, .. } => why,
+        PlanResult::Made(_) | PlanResult::Deferred { .. } => panic!("{planned:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_plan_holds_what_applying_would_do() {
+    for tool in tools() {
+        let place = Place::new(tool).await;
+        place.write("net", &replaced_with("\"one\""));
+        let plans = place.plan(&["net"]).await;
+        assert_eq!(actions(&plans[0]), [[Action::Create]]);
+        place.apply_by_hand("net");
+        assert_eq!(actions(&place.plan(&["net"]).await[0]).len(), 0);
+        place.write("net", &replaced_with("\"two\""));
+        let plans = place.plan(&["net"]).await;
+        assert_eq!(actions(&plans[0]), [[Action::Delete, Action::Create]]);
+    }
+}
+
+#[tokio::test]
+async fn another_job_plans_the_same_subject() {
+    for tool in tools() {
+        let place = Place::new(tool).await;
+        place.write("net", &resource("[path.cwd, abspath(path.module)]"));
+        let here = place.plan(&["net"]).await;
+        let there = plan(&place.engine(), &place.in_another_job(), &["net"]).await;
+        assert_eq!(here, there);
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_fails_does_not_hold_up_another() {
+    for tool in tools() {
+        let place = Place::new(tool).await;
+        place.write("bad", &resource("local.nothing"));
+        place.write("net", &resource("1"));
+        let plans = place.plan(&["bad", "net"]).await;
+        assert_eq!(
+            why(&plans[0]),
+            "Planning failed: Reference to undeclared local value (bad/main.tf:7)."
+        );
+        assert_eq!(actions(&plans[1]), [[Action::Create]]);
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_reads_what_never_applied_waits_for_it() {
+    let read = "data \"terraform_remote_state\" \"net\" {\n  backend = \"local\"\n  config = { path = \
+        \"../../../net.tfstate\" }\n}\n";
+    for tool in tools() {
+        let mut place = Place::new(tool).await;
+        place.write("net", &resource("1"));
+        place.write("app", read);
+        let (net, app) = (
+            Root::try_from("net").unwrap(),
+            Root::try_from("app").unwrap(),
+        );
+        let plans = place.plan(&["app", "net"]).await;
+        assert_eq!(
+            why(&plans[0]),
+            "Planning failed: Unable to find remote state (app/main.tf:6, data.terraform_remote_state.net)."
+        );
+        place.checkout.reads = [(app, [net.clone()].into())].into();
+        let plans = place.plan(&["app", "net"]).await;
+        let waits_for = vec![net];
+        assert_eq!(plans[0].result, PlanResult::Deferred { waits_for });
+    }
+}
+
+#[tokio::test]
+async fn a_tree_with_programs_for_the_tool_is_refused() {
+    for tool in tools() {
+        let place = Place::new(tool).await;
+        for poison in [".terraform", "terraform.d"] {
+            place.write(poison.trim_matches('.'), &resource("1"));
+            let root = place.checkout.dir.join(poison.trim_matches('.'));
+            fs::create_dir(root.join(poison)).unwrap();
+        }
+        for planned in place.plan(&["terraform", "terraform.d"]).await {
+            assert!(
+                why(&planned).contains("whose programs would run"),
+                "{planned:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_leaves_the_repository_is_refused() {
+    let place = Place::new(Tool {
+        kind: EngineKind::Terraform,
+        program: "/bin/false".into(),
+        wrapper: None,
+    })
+    .await;
+    place.write("net", "");
+    std::os::unix::fs::symlink("/tmp", place.checkout.dir.join("out")).unwrap();
+    std::os::unix::fs::symlink(
+        "/etc/hosts",
+        place.checkout.dir.join("net/.terraform.lock.hcl"),
+    )
+    .unwrap();
+    for planned in place.plan(&["net", "out"]).await {
+        assert!(
+            why(&planned).contains("leaves the repository"),
+            "{planned:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_more_than_the_width_runs_at_once() {
+    let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = |at: usize| {
+        let (running, most) = (&running, &most);
+        async move {
+            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            for _ in 0..10 - at {
+                tokio::task::yield_now().await;
+            }
+            running.fetch_sub(1, Ordering::SeqCst);
+            at
+        }
+    };
+    let ended = at_once(2, (0..10).map(work).collect()).await;
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+    assert_eq!(ended, (0..10).collect::<Vec<_>>());
+}

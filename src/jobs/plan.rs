@@ -1,0 +1,45 @@
+//! A preview: what a change reaches is planned, and nothing is changed.
+
+use crate::core::ids::Root;
+use crate::core::job::Report;
+use crate::core::outcome::Outcome;
+use crate::core::plan::{PlanResult, Planned};
+use crate::engine::Lock;
+use crate::jobs::source::Source;
+use crate::jobs::{Site, report};
+
+/// Finds what a change reaches and plans it; with `only`, no more than those roots of it.
+pub(super) async fn run(mut site: Site, source: &Source, only: &[Root]) -> anyhow::Result<Report> {
+    let survey = source.survey().await?;
+    let reads = survey.estate.roots.iter();
+    site.checkout.reads = reads
+        .map(|(root, facts)| (root.clone(), facts.reads.clone()))
+        .collect();
+    let waves = survey.estate.reached_waves(&survey.reach);
+    let members: Vec<Root> = waves
+        .into_iter()
+        .flat_map(|it| it.members)
+        .filter(|it| only.is_empty() || only.contains(it))
+        .collect();
+    let plans = site
+        .engine
+        .plan(&site.checkout, &members, Lock::Leave)
+        .await?;
+    Ok(Report {
+        survey: Some(survey),
+        plans: plans.clone(),
+        ..report(outcome(&plans))
+    })
+}
+
+fn outcome(plans: &[Planned]) -> Outcome {
+    let has_failed = |it: &Planned| match it.result {
+        PlanResult::Failed { .. } => true,
+        PlanResult::Made(_) | PlanResult::Deferred { .. } => false,
+    };
+    if plans.iter().any(has_failed) {
+        Outcome::Failed
+    } else {
+        Outcome::Done
+    }
+}

@@ -1,0 +1,95 @@
+//! The commit a job works on: its files, and what they say of the repository.
+
+use std::fmt::Display;
+
+use anyhow::{Context, anyhow, bail};
+
+use crate::core::config::project::{self, Project};
+use crate::core::estate::{Estate, Files, Survey, is_estate_file};
+use crate::core::ids::Sha;
+use crate::core::job::{JobSpec, Work};
+use crate::engine::Checkout;
+use crate::git::{self, Repository};
+use crate::runner::Runner;
+
+/// The commit a job works on and the one it is compared with, both in one repository without history.
+pub(super) struct Source {
+    repository: Repository,
+    commit: Sha,
+    base: Sha,
+    files: Files,
+}
+
+impl Source {
+    /// Fetches the job's commits and checks the first one out. An order to stop ends it.
+    pub(super) async fn fetch(
+        runner: &Runner,
+        spec: &JobSpec,
+        checkout: &Checkout,
+    ) -> anyhow::Result<Self> {
+        checkout
+            .doing
+            .send_replace("fetching the commit".to_owned());
+        let remote = runner.remote()?;
+        let commits = match spec.work {
+            Work::Plan { .. } => vec![&spec.commit, &spec.base],
+            Work::Wave { .. } => vec![&spec.commit],
+        };
+        let repository = tokio::select! {
+            fetched = git::checkout(&checkout.dir, &remote, &commits) => fetched?,
+            () = checkout.stop.cancelled() => bail!("the job was told to stop before it had its commit"),
+        };
+        let files = read_files(&repository, &spec.commit).await?;
+        Ok(Self {
+            repository,
+            commit: spec.commit.clone(),
+            base: spec.base.clone(),
+            files,
+        })
+    }
+
+    /// The files that say what the roots are.
+    pub(super) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// The roots of the commit and what it reaches, under the rules of its base.
+    pub(super) async fn survey(&self) -> anyhow::Result<Survey> {
+        let project = self.project_at_base().await?;
+        let estate = Estate::read(&self.files, &project).map_err(|errors| all(&errors))?;
+        let changed = self.repository.changed(&self.base, &self.commit).await?;
+        let reach = estate.reach(&changed);
+        Ok(Survey { estate, reach })
+    }
+
+    async fn project_at_base(&self) -> anyhow::Result<Project> {
+        let name = project::FILE;
+        let Some(bytes) = self.repository.show(&self.base, name).await? else {
+            return Ok(Project::default());
+        };
+        let text = String::from_utf8(bytes)
+            .with_context(|| format!("{name} at the base commit is not text"))?;
+        project::read(name, &text).map_err(|complaints| {
+            all(&complaints).context(format!("{name} at the base commit has mistakes"))
+        })
+    }
+}
+
+/// Git has no text for a symbolic link; the estate reads it as the path it holds.
+async fn read_files(repository: &Repository, commit: &Sha) -> anyhow::Result<Files> {
+    let mut files = repository.texts(commit, is_estate_file).await?;
+    let links = repository.symlinks(commit).await?;
+    for path in links.into_iter().filter(|it| is_estate_file(it)) {
+        let target = tokio::fs::read_link(repository.dir().join(&path))
+            .await
+            .with_context(|| format!("cannot read the link {path}"))?;
+        files.insert(path, target.to_string_lossy().into_owned());
+    }
+    Ok(files)
+}
+
+/// All of several mistakes at once, a line each.
+fn all(mistakes: &[impl Display]) -> anyhow::Error {
+    let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    anyhow!(lines.join("\n"))
+}

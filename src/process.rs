@@ -5,13 +5,15 @@ pub mod detached;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio_util::sync::CancellationToken;
 
 /// What a program inherits when nothing else is said: enough to find tools and a home, no secret of ours.
@@ -174,6 +176,25 @@ impl Program {
         })
     }
 
+    /// Starts it with its input and output as streams, for what is too large or too slow to hold: no limit, no cap,
+    /// and what it says on standard error is dropped. Dropping the output kills the whole process group.
+    pub fn stream(self) -> io::Result<(ChildStdin, Output)> {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stderr(Stdio::null());
+        let mut group = Group::spawn(&mut command)?;
+        let pipes = (group.child.stdin.take(), group.child.stdout.take());
+        let (Some(stdin), Some(stdout)) = pipes else {
+            return Err(io::Error::other("a program was started without its pipes"));
+        };
+        Ok((
+            stdin,
+            Output {
+                stdout,
+                _group: group,
+            },
+        ))
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.argv[0]);
         command.args(&self.argv[1..]).env_clear();
@@ -201,6 +222,22 @@ pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
+}
+
+/// What a started program writes; it lives as long as this.
+pub struct Output {
+    stdout: ChildStdout,
+    _group: Group,
+}
+
+impl AsyncRead for Output {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stdout).poll_read(context, buffer)
+    }
 }
 
 /// A child in its own process group; its end, or dropping it, kills whatever is left of the group.

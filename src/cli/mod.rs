@@ -1,11 +1,73 @@
 //! One file per command: arguments, one call, what it prints.
 
-pub mod job;
-pub mod leash;
+mod job;
+mod leash;
+mod sample;
+mod sandbox;
+mod serve;
+mod testdrive;
 
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
+
+use crate::core::outcome::Outcome;
+
+/// Lets infrastructure changes out in waves that pass their gate only with plans somebody approved.
+#[derive(Parser)]
+#[command(name = "tidegate", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    Testdrive(testdrive::Args),
+    Sandbox(sandbox::Args),
+    #[command(hide = true)]
+    Job(job::Job),
+    #[command(hide = true)]
+    Leash(leash::Leash),
+    #[command(hide = true)]
+    SampleRoot(sample::Args),
+}
+
+const EXIT_CODES: &str = "Exit codes:\n  \
+    0  done\n  \
+    1  a plan or an apply failed\n  \
+    2  usage or configuration error, nothing was changed\n  \
+    3  waits for an approval\n  \
+    4  refused: plans moved after an approval\n  \
+    6  stood down for a newer push";
+
+/// What a person asked on the command line or wrote in a configuration file cannot be: nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
 /// Parses the command line, runs the command, and answers its exit code.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    let outcome = run(Cli::parse().command).unwrap_or_else(|error| {
+        eprintln!("tidegate: {error:#}");
+        if error.is::<Usage>() { Outcome::Usage } else { Outcome::Failed }
+    });
+    ExitCode::from(outcome.code())
+}
+
+fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
+        // These two shape their own process before any thread is started.
+        Command::Leash(leash) => match leash.run()? {},
+        Command::Job(job) => job.run(),
+        Command::Serve(args) => in_runtime(serve::run(args)),
+        Command::Testdrive(args) => in_runtime(testdrive::run(args)),
+        Command::Sandbox(args) => in_runtime(sandbox::run(args)),
+        Command::SampleRoot(args) => in_runtime(sample::run(args)),
+    }
+}
+
+fn in_runtime(work: impl Future<Output = anyhow::Result<Outcome>>) -> anyhow::Result<Outcome> {
+    tokio::runtime::Runtime::new()?.block_on(work)
 }

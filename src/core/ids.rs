@@ -264,9 +264,10 @@ fn is_repo_name(text: &str) -> bool {
         })
 }
 
-/// Logins of all three forges, and of GitHub's apps (`slug[bot]`).
+/// Logins of all three forges, and of GitHub's apps (`slug[bot]`). A login stands in addresses, so never `..`.
 fn is_login(text: &str) -> bool {
     (1..=255).contains(&text.len())
+        && !matches!(text, "." | "..")
         && text
             .bytes()
             .all(|it| it.is_ascii_alphanumeric() || b"-_.[]".contains(&it))

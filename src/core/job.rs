@@ -82,6 +82,8 @@ pub enum Answer {
         moved: Vec<Moved>,
         digest: Option<Digest>,
     },
+    /// A member has no plan, so nothing of the wave applies (1).
+    Fail { why: String },
     /// A newer push took over (6).
     StandDown,
 }
@@ -95,6 +97,9 @@ pub struct Clearance {
     pub use_id: Option<String>,
     /// Per member that applies: the SHA-256 (hex) of the subject the job sent.
     pub members: Vec<ClearedMember>,
+    /// Members that plan a change but applied before under this approval: they are left alone.
+    #[serde(default)]
+    pub left_alone: Vec<Root>,
 }
 
 /// One member of a [`Clearance`].

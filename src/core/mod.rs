@@ -16,3 +16,4 @@ pub mod plan;
 pub mod refusal;
 pub mod remote;
 pub mod rollout;
+pub mod token;

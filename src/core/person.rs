@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::{Actor, Sha};
+use crate::core::refusal::Refusal;
 
 /// What the forge lets somebody do in a repository, read at that moment, never from a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -13,6 +14,20 @@ pub enum Role {
     Read,
     Write,
     Admin,
+}
+
+impl Role {
+    /// Refuses commands of somebody who may not write.
+    pub fn may_command(self) -> Result<(), Refusal> {
+        match self {
+            Self::Write | Self::Admin => Ok(()),
+            Self::None | Self::Read => Err(Refusal::new(
+                "This command",
+                "Commands need write access to this repository.",
+                "Ask somebody who has it.",
+            )),
+        }
+    }
 }
 
 /// A review as the forge tells it; which ones count is decided in `core::gate::approval`.

@@ -185,6 +185,11 @@ fn installed(kind: EngineKind) -> Option<PathBuf> {
     process::find(kind.program())
 }
 
+/// The name of the tool on `PATH` that plans where a repository names none.
+pub fn found_tool() -> Option<String> {
+    on_path().map(|(kind, _)| kind.program().to_owned())
+}
+
 fn on_path() -> Option<(EngineKind, PathBuf)> {
     [EngineKind::OpenTofu, EngineKind::Terraform]
         .into_iter()

@@ -1,6 +1,27 @@
 //! The forges tidegate lives on. A new forge is a folder here and an arm in each match of this file.
+//!
+//! What each method of [`Forge`] asks (`{r}` is GitHub's and Forgejo's `/repos/{owner}/{repo}`, `{p}` GitLab's
+//! `/projects/{id}`, `{m}` its `{p}/merge_requests/{iid}`). What a forge has no call for is a field of [`Limits`].
+//!
+//! | method | GitHub | GitLab | Forgejo |
+//! |---|---|---|---|
+//! | `me` | `GET /user` | `GET /user` | `GET /user` |
+//! | `pull` | `GET {r}/pulls/{n}` | `GET {m}` | `GET {r}/pulls/{n}` |
+//! | `open_pulls` | `GET {r}/pulls?state=open` | `GET {p}/merge_requests?state=opened` | `GET {r}/pulls?state=open` |
+//! | `pulls_of_commit` | `GET {r}/commits/{sha}/pulls` | `GET {p}/repository/commits/{sha}/merge_requests` | `GET {r}/commits/{sha}/pull` (at most one) |
+//! | `reviews` | `GET {r}/pulls/{n}/reviews` | `GET {m}/approvals`, `GET {p}/approvals` (`reset_approvals_on_push`); [`Limits::reviews_name_commits`] | `GET {r}/pulls/{n}/reviews` (unofficial and stale ones count as comments) |
+//! | `role` | `GET {r}/collaborators/{login}/permission` | `GET {p}/members/all/{user id}` | `GET {r}/collaborators/{login}/permission` (we must be its administrator) |
+//! | `upsert_note` | `GET`/`POST {r}/issues/{n}/comments`, `GET`/`PATCH {r}/issues/comments/{id}` | `GET`/`POST {m}/notes`, `GET`/`PUT {m}/notes/{id}` | as GitHub |
+//! | `reply` | `GET`/`POST {r}/issues/{n}/comments` | `GET`/`POST {m}/notes`; [`Limits::swallows_bare_commands`] | as GitHub |
+//! | `react` | `POST {r}/issues/comments/{id}/reactions` | `POST {m}/notes/{id}/award_emoji` | as GitHub |
+//! | `set_status` | `POST {r}/statuses/{sha}` | `POST {p}/statuses/{sha}` (400 for the state it is in is success) | `POST {r}/statuses/{sha}` |
+//! | `merge` | `PUT {r}/pulls/{n}/merge` (`sha`) | `PUT {m}/merge` (`sha`) | `POST {r}/pulls/{n}/merge` (`head_commit_id`) |
+//! | `remote` | `{url}/{owner}/{repo}.git` | `{url}/{path}.git` | `{url}/{owner}/{repo}.git` |
+//! | `head_ref` | `refs/pull/{n}/head` | `refs/merge-requests/{iid}/head` | `refs/pull/{n}/head` |
 
 pub mod github;
+mod marker;
+mod served;
 
 use std::sync::Arc;
 
@@ -17,6 +38,8 @@ use crate::core::person::{Review, Role};
 use crate::core::remote::Remote;
 use crate::core::rollout::pull::PullDetails;
 
+pub use served::ServedForge;
+
 /// A delivery that was checked and read: what happened, or why it is nothing we act on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
@@ -31,7 +54,7 @@ pub struct Delivery {
 pub struct Ignored(pub String);
 
 /// Why a delivery cannot be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// No signature, an empty one, or none of the secrets made it: 401, nothing stored.
     #[error("the delivery is not signed with a secret of this forge")]
@@ -48,12 +71,48 @@ impl ForgeKind {
             Self::GitHub => "github",
         }
     }
+
+    /// The kind of that name, as it stands in a webhook's address.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::GitHub].into_iter().find(|it| it.as_str() == name)
+    }
+
+    /// Checks a delivery over its raw bytes, and only then reads it. What is about a repository that is not served
+    /// is ignored.
+    pub fn read(
+        self,
+        headers: &HeaderMap,
+        body: &[u8],
+        forge: &ServedForge,
+    ) -> Result<Delivery, ReadError> {
+        let delivery = match self {
+            Self::GitHub => github::webhook::read(headers, body, forge)?,
+        };
+        Ok(Delivery {
+            event: delivery.event.and_then(|it| forge.admit(it)),
+            ..delivery
+        })
+    }
+
+    /// Connects to the forge that `options` name; makes no call. Must be called inside a tokio runtime.
+    pub fn connect(
+        self,
+        options: &ForgeOptions,
+        token: SecretString,
+        http: reqwest::Client,
+    ) -> anyhow::Result<Arc<dyn Forge>> {
+        match self {
+            Self::GitHub => Ok(Arc::new(github::GitHub::new(options, token, http)?)),
+        }
+    }
 }
 
 /// What a forge can and cannot do; the core decides from this, never from the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest note, in characters.
+    /// The forge's name in the principals of approvals: `github` in `github:ada`.
+    pub name: &'static str,
+    /// The longest note, in characters; our hidden marker already subtracted.
     pub note_chars: usize,
     /// The longest status description, in characters.
     pub status_chars: usize,
@@ -68,10 +127,12 @@ pub struct Limits {
 pub enum ForgeError {
     #[error("{0} is not there")]
     NotFound(String),
+    /// Asking again changes nothing until a person does something.
     #[error("the forge refuses: {0}")]
     Forbidden(String),
     #[error("the forge limits our requests until {until}")]
     Limited { until: Timestamp },
+    /// The forge did not answer, or not in a way we understand: worth trying again.
     #[error("{0:#}")]
     Other(anyhow::Error),
 }
@@ -81,7 +142,9 @@ pub enum ForgeError {
 pub trait Forge: Send + Sync {
     /// The account we act as; asked once and remembered.
     async fn me(&self) -> Result<Actor, ForgeError>;
+    /// Reads a pull request. Not found when its repository's name has gone to another repository since.
     async fn pull(&self, pull: &Pull) -> Result<PullDetails, ForgeError>;
+    /// All pages, oldest first.
     async fn open_pulls(&self, repo: &Repo) -> Result<Vec<PullNumber>, ForgeError>;
     /// Pull requests whose merge made `commit`, or that hold it.
     async fn pulls_of_commit(
@@ -91,29 +154,33 @@ pub trait Forge: Send + Sync {
     ) -> Result<Vec<PullNumber>, ForgeError>;
     /// All pages, oldest first.
     async fn reviews(&self, pull: &Pull) -> Result<Vec<Review>, ForgeError>;
+    /// What somebody may do at this moment; none for an account that took over their login.
     async fn role(&self, repo: &Repo, actor: &Actor) -> Result<Role, ForgeError>;
     /// Writes our one note: found by its marker and our own author id, else created. Answers when the forge says it
     /// was last changed; an equal text is not written again.
     async fn upsert_note(&self, pull: &Pull, text: &str) -> Result<Timestamp, ForgeError>;
     /// Posts an answer unless one with this key is there.
     async fn reply(&self, pull: &Pull, key: &str, text: &str) -> Result<(), ForgeError>;
+    /// Reacts to a comment; nothing when the comment is gone.
     async fn react(
         &self,
         pull: &Pull,
         comment: CommentId,
         reaction: Reaction,
     ) -> Result<(), ForgeError>;
+    /// Sets the status of its context; a description over the limit is cut.
     async fn set_status(
         &self,
         repo: &Repo,
         commit: &Sha,
         status: &Status,
     ) -> Result<(), ForgeError>;
-    /// Merges at this head only.
+    /// Merges at this head only; nothing when it is merged at this head already.
     async fn merge(&self, pull: &Pull, head: &Sha) -> Result<(), ForgeError>;
     /// Where git finds the repository, with the right to fetch and to push the ledger.
     async fn remote(&self, repo: &Repo) -> Result<Remote, ForgeError>;
     /// The ref that holds a pull request's head in the repository itself.
     fn head_ref(&self, number: PullNumber) -> String;
+    /// What this forge can and cannot do.
     fn limits(&self) -> Limits;
 }

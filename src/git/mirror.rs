@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use anyhow::Context;
 
-use crate::core::ids::{Branch, Sha};
+use crate::core::ids::{Branch, Repo, Sha};
 use crate::core::remote::Remote;
 use crate::git::command;
 use crate::git::repository::{Repository, sha};
@@ -82,6 +82,23 @@ impl Mirror {
             .find(|(_, found)| *found == name)
             .map(|(tip, _)| sha(tip.as_bytes()))
             .transpose()
+    }
+
+    /// Where the mirror of a repository stands below `mirrors`: by forge and number, so that a rename moves nothing.
+    pub fn folder(mirrors: &Path, repo: &Repo) -> PathBuf {
+        mirrors.join(repo.forge.as_str()).join(format!("{}.git", repo.id))
+    }
+
+    /// The remote's default branch; none when it has no branch yet.
+    pub async fn default_branch(&self) -> anyhow::Result<Option<Branch>> {
+        let remote = self.remote()?;
+        let program =
+            command::git_with(self.dir(), remote).args(["ls-remote", "--symref", "--", &remote.url, "HEAD"]);
+        let what = format!("see which branch of {} is the default", remote.url);
+        let said = command::output(program, &what).await?;
+        let text = String::from_utf8_lossy(&said);
+        let name = text.lines().find_map(|it| it.strip_prefix("ref: refs/heads/")?.split('\t').next());
+        Ok(name.map(Branch::try_from).transpose()?)
     }
 
     pub(super) fn remote(&self) -> anyhow::Result<&Remote> {

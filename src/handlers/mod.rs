@@ -1,19 +1,32 @@
 //! What the server does about an event: gather, decide, act. Never waits for Terraform.
+//!
+//! A handler reads (forge, git, ledger, store), asks the core, and answers with what to remember and what to do; the
+//! worker stores both in the transaction that finishes the delivery, and the outbox acts.
 
 pub mod gate;
+
+mod comment;
+mod desk;
+mod job;
+mod note;
+mod pull;
+mod push;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
 use jiff::Timestamp;
 use url::Url;
 
 use crate::core::event::Event;
-use crate::core::ids::ForgeHost;
+use crate::core::ids::{ForgeHost, Pull, Repo};
 use crate::core::key::DerivedKey;
+use crate::core::rollout::Rollout;
+use crate::core::rollout::planning::Wish;
 use crate::forge::Forge;
-use crate::store::{Handled, Store};
+use crate::store::{Change, Handled, Store};
 
 /// What handlers reach: the store, the forges, the mirrors of their repositories.
 #[derive(Clone)]
@@ -28,7 +41,46 @@ pub struct App {
     pub pages: Url,
 }
 
+impl App {
+    /// The forge a repository lives on.
+    pub fn forge(&self, repo: &Repo) -> anyhow::Result<Arc<dyn Forge>> {
+        let forge = self.forges.get(&repo.forge);
+        forge.cloned().with_context(|| format!("no forge {} is configured (it holds {})", repo.forge, repo.name))
+    }
+
+    /// The newest rollout that carries a pull request.
+    async fn rollout_of(&self, pull: &Pull) -> anyhow::Result<Option<Rollout>> {
+        Ok(self.store.rollouts_of_pull(pull).await?.pop().map(|(rollout, _)| rollout))
+    }
+
+    /// The page of a rollout.
+    fn page_of(&self, rollout: &Rollout) -> String {
+        format!("{}rollouts/{}", self.pages, rollout.id)
+    }
+}
+
 /// Handles one event: reads what it needs, decides, and answers what to remember and do.
-pub async fn handle(_app: &App, _event: &Event, _now: Timestamp) -> anyhow::Result<Handled> {
-    Ok(Handled::default())
+pub async fn handle(app: &App, event: &Event, now: Timestamp) -> anyhow::Result<Handled> {
+    match event {
+        Event::PullOpened { pull, .. } | Event::PullPushed { pull, .. } | Event::PullRetargeted { pull, .. } => {
+            pull::look(app, pull, Wish::Event).await
+        }
+        Event::PullClosed { pull, .. } => pull::closed(app, pull).await,
+        Event::Commented(said) => comment::said(app, said, now).await,
+        // A review changes no decision before `approval: pr-review` is built; the forge shows it beside the note.
+        Event::Reviewed { .. } => Ok(Handled::default()),
+        Event::BranchPushed { repo, branch, before, after, actor } => {
+            push::pushed(app, &push::Push { repo, branch, before, after, actor }, now).await
+        }
+        Event::JobEnded { job, end, .. } => job::ended(app, job, end, now).await,
+        Event::WaveCalled { rollout, wave, .. } => job::called(app, rollout, *wave, now).await,
+        Event::NoteStale { pull } => pull::note_stale(app, pull).await,
+        Event::Installed { repos } => Ok(remember(repos)),
+        // Rows of a repository that was taken away stay: its ledger is the record, and it may come back.
+        Event::Removed { .. } => Ok(Handled::default()),
+    }
+}
+
+fn remember(repos: &[Repo]) -> Handled {
+    Handled { changes: repos.iter().cloned().map(Change::Repo).collect(), effects: Vec::new() }
 }

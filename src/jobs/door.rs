@@ -26,6 +26,8 @@ pub enum Verdict {
     /// A member has no plan, so there is nothing to approve.
     Fail,
     Refuse,
+    /// A member has no plan.
+    Fail(String),
     StandDown,
 }
 
@@ -48,6 +50,7 @@ impl Door {
             Answer::Wait { .. } if has_failed(&question.plans) => Verdict::Fail,
             Answer::Wait { .. } => Verdict::Wait,
             Answer::Refuse { .. } => Verdict::Refuse,
+            Answer::Fail { why } => Verdict::Fail(why),
             Answer::StandDown => Verdict::StandDown,
         })
     }

@@ -18,6 +18,10 @@ pub(super) async fn run(site: &Site, members: &[Root]) -> anyhow::Result<Report>
         Verdict::Wait => Ok(report(Outcome::Waiting)),
         Verdict::Fail => Ok(report(Outcome::Failed)),
         Verdict::Refuse => Ok(report(Outcome::Refused)),
+        Verdict::Fail(why) => Ok(Report {
+            error: Some(why),
+            ..report(Outcome::Failed)
+        }),
         Verdict::StandDown => Ok(report(Outcome::StoodDown)),
         Verdict::Apply(cleared) => {
             let applied = site.engine.apply(&site.checkout, &cleared).await?;

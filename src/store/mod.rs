@@ -1,13 +1,50 @@
 //! What the server remembers: a desk, not the record. One SQL dialect for SQLite and PostgreSQL.
+//!
+//! One file a table, with its rows and its statements; each method is one statement or one transaction.
+//!
+//! # Why
+//!
+//! Deliveries, effects and jobs are rows that are claimed under a lease, so a process that dies anywhere loses time and
+//! nothing else. Order is the order of row numbers, never of clocks.
+
+mod bell;
+mod db;
+mod inbox;
+mod jobs;
+mod outbox;
+mod pulls;
+mod repos;
+mod rollouts;
+#[cfg(test)]
+mod tests;
+mod tips;
+
+use jiff::Timestamp;
 
 use crate::core::effect::Effect;
 use crate::core::ids::{Branch, Repo, Sha};
 use crate::core::rollout::Rollout;
 use crate::core::rollout::pull::PullMemory;
+use crate::store::db::{Db, Tx, on};
+
+pub use crate::store::bell::{Bell, Listener};
+pub use crate::store::inbox::{
+    Claimed, DeadDelivery, Delivery, Filed, Finished, Inbox, InboxCounts,
+};
+pub use crate::store::jobs::{Added, Beaten, Cancelled, Ended, Job, JobState, Jobs, Standing};
+pub use crate::store::outbox::{ClaimedEffect, EffectKey, Outbox, OutboxCounts};
 
 /// The server's memory.
 #[derive(Clone)]
-pub struct Store {}
+pub struct Store {
+    /// What happened and is still to be handled.
+    pub inbox: Inbox,
+    /// What was decided and is still to be done.
+    pub outbox: Outbox,
+    pub jobs: Jobs,
+    db: Db,
+    bell: Bell,
+}
 
 /// What a handler decided: what to remember and what to do. Stored in the transaction that finishes its delivery.
 #[derive(Debug, Default, PartialEq)]
@@ -33,4 +70,71 @@ pub enum Change {
     },
     /// A repository we serve, or its new name.
     Repo(Repo),
+}
+
+impl Store {
+    /// Opens `sqlite:<path>` or `postgres://…` and brings its tables up to date. What goes wrong says what to do.
+    pub async fn open(url: &str) -> anyhow::Result<Self> {
+        let db = Db::open(url).await?;
+        let bell = Bell::default();
+        Ok(Self {
+            inbox: Inbox::new(db.clone(), bell.clone()),
+            outbox: Outbox::new(db.clone(), bell.clone()),
+            jobs: Jobs::new(db.clone(), bell.clone()),
+            db,
+            bell,
+        })
+    }
+
+    /// Whether the database answers.
+    pub async fn ready(&self) -> sqlx::Result<()> {
+        const SQL: &str = "SELECT value FROM counters WHERE name = 'rows'";
+        on!(read &self.db, run => sqlx::query(SQL).fetch_one(run).await.map(drop))
+    }
+
+    /// What rings when there may be something to claim. Another process's writes do not ring it: listen with a limit.
+    pub fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// Frees what an earlier process of this server had claimed; called once, before anything is claimed.
+    ///
+    /// A SQLite file has one server at a time, so everything claimed in it is left over. In PostgreSQL a claim may be
+    /// another replica's; it is free when its lease ends.
+    pub async fn free_left_over(&self) -> sqlx::Result<()> {
+        const DELIVERIES: &str = "UPDATE deliveries SET lease_until = NULL WHERE state = 'queued'";
+        const EFFECTS: &str = "UPDATE effects SET lease_until = NULL WHERE state = 'waiting'";
+        if let Db::Sqlite { write, .. } = &self.db {
+            sqlx::query(DELIVERIES).execute(write).await?;
+            sqlx::query(EFFECTS).execute(write).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether everything a handler wanted to remember was stored; not when a rollout had moved.
+async fn remember(tx: &mut Tx, changes: &[Change]) -> sqlx::Result<bool> {
+    for change in changes {
+        let kept = match change {
+            Change::Pull(memory) => pulls::save(tx, memory).await.map(|()| true),
+            Change::Rollout { rollout, version } => rollouts::save(tx, rollout, *version).await,
+            Change::Tip { repo, branch, tip } => {
+                tips::save(tx, repo, branch, tip).await.map(|()| true)
+            }
+            Change::Repo(repo) => repos::save(tx, repo).await.map(|()| true),
+        };
+        if !kept? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A repository's key: its forge's host and its number there.
+fn key(repo: &Repo) -> (&str, i64) {
+    (repo.forge.as_str(), repo.id.0.cast_signed())
+}
+
+fn millis(now: Timestamp) -> i64 {
+    now.as_millisecond()
 }

@@ -1,1 +1,5 @@
-//! x
+//! The one integration binary: stories through the whole world, and the rules of the house.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod tidy;

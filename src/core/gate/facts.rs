@@ -3,7 +3,7 @@
 //! The formats are chant's and terragucci's, so that approvals of other tools count here: one JSON object a line,
 //! `_gates/<op>.jsonl` holds pending facts and resolutions, `_gates/<op>/applied.jsonl` uses and their ends.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::{Digest, Gate, Op, PullNumber, Root, Sha, UserId};
@@ -20,6 +20,70 @@ pub enum Fact {
     Use(Use),
     /// How that apply ended.
     Finished(Finished),
+}
+
+/// How long a pending fact stands. Past that the next run writes a new one; an approval is not voided by it.
+pub const PENDING_LASTS: SignedDuration = SignedDuration::from_hours(48);
+
+impl Fact {
+    /// The id by which writing it twice is the same as once.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Pending(Pending { id, .. })
+            | Self::Approval(Approval { id, .. })
+            | Self::Use(Use { id, .. })
+            | Self::Finished(Finished { id, .. }) => id,
+        }
+    }
+
+    /// The op it is recorded under.
+    pub fn op(&self) -> &Op {
+        match self {
+            Self::Pending(Pending { op, .. })
+            | Self::Approval(Approval { op, .. })
+            | Self::Use(Use { op, .. })
+            | Self::Finished(Finished { op, .. }) => op,
+        }
+    }
+
+    /// The gate it is about.
+    pub fn gate(&self) -> &Gate {
+        match self {
+            Self::Pending(Pending { gate, .. })
+            | Self::Approval(Approval { gate, .. })
+            | Self::Use(Use { gate, .. })
+            | Self::Finished(Finished { gate, .. }) => gate,
+        }
+    }
+
+    /// The file on the ledger branch that holds such facts.
+    pub fn path(&self) -> String {
+        match self {
+            Self::Pending(_) | Self::Approval(_) => gate_path(self.op()),
+            Self::Use(_) | Self::Finished(_) => use_path(self.op()),
+        }
+    }
+
+    /// The subject of a commit that writes it.
+    pub fn subject(&self) -> String {
+        let what = match self {
+            Self::Pending(_) => "Pending gate record",
+            Self::Approval(_) => "Gate resolution record",
+            Self::Use(_) => "Applied under approval",
+            Self::Finished(_) => "Finished under approval",
+        };
+        format!("{what}: {} {}", self.op(), self.gate())
+    }
+}
+
+/// The file of an op's pending facts and approvals.
+pub fn gate_path(op: &Op) -> String {
+    format!("_gates/{op}.jsonl")
+}
+
+/// The file of an op's uses and their ends.
+pub fn use_path(op: &Op) -> String {
+    format!("_gates/{op}/applied.jsonl")
 }
 
 /// A pending fact (chant §2.3, with terragucci's `commit` and `members`).

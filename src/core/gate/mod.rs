@@ -1,8 +1,22 @@
-//! Whether a wave may apply. What must hold is a type: [`decide::Cleared`] comes from here alone.
+//! Whether a wave may apply. What must hold is a type: [`admit::Cleared`] comes from here alone.
+//!
+//! Reading order: [`facts`] (what stands on the ledger), [`lines`] (how it is read), [`approval`] (what of it speaks
+//! to a rollout), [`decide`] (the decision), [`admit`] (the decision against the plans in hand), [`door`] (who may
+//! approve from a comment, and what).
+//!
+//! # Why order and not time
+//!
+//! Lines are written by many clocks. Which approvals count follows from where lines stand in a file that only grows;
+//! a timestamp only tells one approval from another.
 
+pub mod admit;
 pub mod approval;
 pub mod decide;
+mod decision;
+pub mod door;
 pub mod facts;
+pub mod lines;
+mod write;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +61,28 @@ impl Base {
 /// Something read at the base commit, which the change under review cannot loosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtBase<T>(T);
+
+impl Policy {
+    /// The policy's name in the project file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::OnDestructive => "on-destructive",
+            Self::Never => "never",
+        }
+    }
+}
+
+impl Mode {
+    /// The mode's name in the project file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ledger => "ledger",
+            Self::PrReview => "pr-review",
+            Self::Sealed => "sealed",
+        }
+    }
+}
 
 impl<T> AtBase<T> {
     /// Says that `value` was read at `base`; who has no [`Base`] cannot say it.

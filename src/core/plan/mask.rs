@@ -25,7 +25,7 @@ pub enum BadDraft {
 /// A run as the gate sees it: its sealed plan, or why it has none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Run {
-    Planned(Plan),
+    Planned(Box<Plan>),
     Failed {
         root: Root,
         why: String,
@@ -57,7 +57,7 @@ impl Planned {
                 root,
                 of: draft.subject.root,
             }),
-            PlanResult::Made(draft) => Plan::seal(draft, key).map(Run::Planned),
+            PlanResult::Made(draft) => Plan::seal(draft, key).map(|it| Run::Planned(Box::new(it))),
             PlanResult::Failed { why, detail } => Ok(Run::Failed { root, why, detail }),
             PlanResult::Deferred { waits_for } => Ok(Run::Deferred { root, waits_for }),
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Add;
 
-use crate::core::plan::{Action, Change, Plan, Totals};
+use crate::core::plan::{Action, Change, Plan, Subject, Totals};
 
 /// What happens to one resource, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,10 +65,17 @@ impl Change {
     }
 }
 
+impl Subject {
+    /// Whether nothing would happen. An output that changes is something.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.outputs.is_empty()
+    }
+}
+
 impl Plan {
     /// Whether Terraform has nothing to do. An output that changes is something.
     pub fn is_empty(&self) -> bool {
-        self.subject.changes.is_empty() && self.subject.outputs.is_empty()
+        self.subject.is_empty()
     }
 
     /// Whether it deletes or replaces anything.

@@ -1,12 +1,18 @@
 //! A rollout: the reached waves of one op at one commit, from one source, and how far each got.
 
+pub mod answer;
+pub mod approve;
+pub mod planning;
 pub mod pull;
+pub mod push;
 pub mod step;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::core::gate::Base;
+use crate::core::gate::approval::Names;
+use crate::core::gate::facts::Use;
 use crate::core::ids::{
     Actor, Attempt, Branch, Digest, Op, Pull, PullNumber, Repo, RolloutId, Root, Sha, WaveNumber,
 };
@@ -29,6 +35,11 @@ pub struct Rollout {
     /// The pull requests it brings, oldest first; none for a direct push.
     pub pulls: Vec<PullNumber>,
     pub waves: Vec<Wave>,
+    /// Commits of unfinished rollouts that it took over: what was approved for them still names it.
+    #[serde(default)]
+    pub taken_over: Vec<Sha>,
+    /// Runs planned or applied at once.
+    pub parallelism: u32,
     pub started: Timestamp,
 }
 
@@ -66,6 +77,9 @@ pub struct Wave {
     pub unplanned: Vec<Unplanned>,
     #[serde(default)]
     pub applied: Vec<Applied>,
+    /// The use of an approval that its running or last apply rests on.
+    #[serde(default)]
+    pub spent: Option<Use>,
     /// When its state last moved.
     pub moved_at: Timestamp,
 }
@@ -122,5 +136,17 @@ impl Rollout {
     /// The commit whose rules judge this rollout.
     pub fn base(&self) -> Base {
         Base(self.base.clone())
+    }
+
+    /// What a line on the ledger must name to name this rollout.
+    pub fn names(&self) -> Names {
+        Names { commit: self.commit.clone(), taken_over: self.taken_over.clone(), pulls: self.pulls.clone() }
+    }
+}
+
+impl Base {
+    /// The commit whose rules judge an open pull request: the tip of its target branch.
+    pub fn of_pull(target_tip: &Sha) -> Self {
+        Self(target_tip.clone())
     }
 }

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::effect::ShownAsk;
 use crate::core::estate::Survey;
-use crate::core::ids::{Actor, Attempt, Branch, Pull, RepoId, RolloutId, Sha};
+use crate::core::ids::{Actor, Attempt, Branch, Pull, RepoId, Sha};
 use crate::core::plan::Plan;
 use crate::core::rollout::Unplanned;
 
@@ -51,12 +50,6 @@ pub struct PullMemory {
     pub planning: Planning,
     /// The newest attempt at planning this head.
     pub attempt: Attempt,
-    /// What the note asked for, and since when; the newest last.
-    #[serde(default)]
-    pub asks: Vec<ShownAsk>,
-    /// The rollout that carries it, once it is merged.
-    #[serde(default)]
-    pub rollout: Option<RolloutId>,
 }
 
 /// How planning the head stands.

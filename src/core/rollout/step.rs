@@ -1,1 +1,294 @@
 //! How a rollout moves: which wave is next, and what an answer or an end makes of a wave.
+
+use jiff::Timestamp;
+
+use crate::core::gate::facts::{Finished, Use};
+use crate::core::ids::{Attempt, Gate, Root, WaveNumber};
+use crate::core::job::{Applied, JobEnd, JobKey, JobSpec, Report, Work};
+use crate::core::outcome::Outcome;
+use crate::core::plan::Plan;
+use crate::core::plan::mask::Run;
+use crate::core::refusal::Refusal;
+use crate::core::rollout::answer::Decided;
+use crate::core::rollout::{Rollout, Unplanned, Wave, WaveState};
+
+/// What the gate saw and decided, as the wave remembers it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    plans: Vec<Plan>,
+    unplanned: Vec<Unplanned>,
+    state: WaveState,
+    spent: Option<Use>,
+}
+
+impl Asked {
+    /// What was decided about these runs.
+    pub fn new(decided: &Decided, runs: Vec<Run>) -> Self {
+        let (plans, unplanned) = sorted(runs);
+        Self { plans, unplanned, state: decided.state.clone(), spent: decided.spent.clone() }
+    }
+}
+
+/// Sorts runs into plans, and members without one with the reason.
+pub fn sorted(runs: Vec<Run>) -> (Vec<Plan>, Vec<Unplanned>) {
+    let (mut plans, mut unplanned) = (Vec::new(), Vec::new());
+    for run in runs {
+        match run {
+            Run::Planned(plan) => plans.push(*plan),
+            Run::Failed { root, why, detail } => unplanned.push(Unplanned { root, why, detail }),
+            Run::Deferred { root, waits_for } => {
+                let names: Vec<_> = waits_for.iter().map(|it| format!("`{it}`")).collect();
+                let why = format!("It waits for {}, which has never applied.", names.join(", "));
+                unplanned.push(Unplanned { root, why, detail: String::new() });
+            }
+        }
+    }
+    (plans, unplanned)
+}
+
+impl Wave {
+    /// A wave that no job has looked at yet.
+    pub fn new(number: WaveNumber, members: Vec<Root>, now: Timestamp) -> Self {
+        Self {
+            number,
+            members,
+            state: WaveState::NotStarted,
+            attempt: Attempt(0),
+            plans: Vec::new(),
+            asked_plans: Vec::new(),
+            unplanned: Vec::new(),
+            applied: Vec::new(),
+            spent: None,
+            moved_at: now,
+        }
+    }
+
+    /// The gate it waits at.
+    pub fn gate(&self) -> Gate {
+        Gate::of_wave(self.number)
+    }
+
+    /// Whether it is behind us: applied, or nothing to apply.
+    pub fn is_done(&self) -> bool {
+        match self.state {
+            WaveState::Applied { .. } | WaveState::Nothing => true,
+            WaveState::NotStarted
+            | WaveState::Planning
+            | WaveState::Waiting { .. }
+            | WaveState::Applying { .. }
+            | WaveState::Refused { .. }
+            | WaveState::Failed { .. }
+            | WaveState::Lost { .. }
+            | WaveState::Cancelled
+            | WaveState::StoodDown => false,
+        }
+    }
+
+    /// Whether a job of it is under way.
+    pub fn is_running(&self) -> bool {
+        matches!(self.state, WaveState::Planning | WaveState::Applying { .. })
+    }
+
+    /// Whether somebody's word would start it: it waits, was refused, failed, was lost or cancelled.
+    pub fn can_be_called(&self) -> bool {
+        match self.state {
+            WaveState::Waiting { .. }
+            | WaveState::Refused { .. }
+            | WaveState::Failed { .. }
+            | WaveState::Lost { .. }
+            | WaveState::Cancelled => true,
+            WaveState::NotStarted
+            | WaveState::Planning
+            | WaveState::Applying { .. }
+            | WaveState::Applied { .. }
+            | WaveState::Nothing
+            | WaveState::StoodDown => false,
+        }
+    }
+
+    fn move_to(&mut self, state: WaveState, now: Timestamp) {
+        self.state = state;
+        self.moved_at = now;
+    }
+}
+
+impl Rollout {
+    /// The wave that is next: the first that is not behind us. None when the rollout is done.
+    pub fn current(&self) -> Option<&Wave> {
+        self.waves.iter().find(|wave| !wave.is_done())
+    }
+
+    /// Whether it still has something to do (a stood down rollout has not).
+    pub fn is_open(&self) -> bool {
+        self.current().is_some_and(|wave| wave.state != WaveState::StoodDown)
+    }
+
+    /// The wave of that number, if it is reached.
+    pub fn wave(&self, number: WaveNumber) -> Option<&Wave> {
+        self.waves.iter().find(|wave| wave.number == number)
+    }
+
+    /// Starts the next wave if no job has looked at it yet; a wave that waits or failed is left to people.
+    pub fn advance(&mut self, now: Timestamp) -> Option<JobSpec> {
+        let number = self.current().filter(|wave| wave.state == WaveState::NotStarted)?.number;
+        Some(self.start(number, now))
+    }
+
+    /// Runs a wave again that waits, was refused, failed, was lost or cancelled; without a number, the current one.
+    pub fn call(&mut self, number: Option<WaveNumber>, now: Timestamp) -> Result<JobSpec, Refusal> {
+        let wanted = number.map_or_else(|| "/apply".to_owned(), |number| format!("/apply wave-{number}"));
+        let refuse = |why: String, hint: &str| Err(Refusal::new(wanted.clone(), why, hint));
+        let Some(current) = self.current() else {
+            return refuse("every wave of this change has applied.".to_owned(), "There is nothing left to run.");
+        };
+        if let Some(number) = number.filter(|it| *it != current.number) {
+            let Some(wave) = self.wave(number) else {
+                let reached: Vec<_> = self.waves.iter().map(|wave| format!("wave-{}", wave.number)).collect();
+                return refuse(
+                    format!("this change does not reach wave-{number}."),
+                    &format!("It reaches {}.", reached.join(", ")),
+                );
+            };
+            return match wave.is_done() {
+                true => refuse(format!("wave-{number} has applied already."), "There is nothing left to run in it."),
+                false => refuse(
+                    format!("wave-{number} comes after wave-{}, which has not applied.", current.number),
+                    "Waves go out in order.",
+                ),
+            };
+        }
+        let number = current.number;
+        match current.can_be_called() {
+            true => Ok(self.start(number, now)),
+            false if current.is_running() => {
+                refuse(format!("wave-{number} is running already."), "The note changes when it ends.")
+            }
+            false => refuse(
+                format!("wave-{number} stood down for a newer push."),
+                "The newer push's rollout carries what is left of it.",
+            ),
+        }
+    }
+
+    /// The job of a wave's newest attempt.
+    pub fn job(&self, number: WaveNumber) -> Option<JobKey> {
+        self.wave(number).map(|wave| JobKey { part: self.part(number), attempt: wave.attempt })
+    }
+
+    /// Whether that attempt at a wave may ask its gate: its wave is the one it was started for, and nothing newer took
+    /// over. It may ask again, when the answer was lost on its way.
+    pub fn is_asking(&self, number: WaveNumber, attempt: Attempt) -> bool {
+        self.wave(number).is_some_and(|wave| wave.attempt == attempt && wave.state != WaveState::StoodDown)
+    }
+
+    /// Takes what the gate decided about a wave's plans.
+    pub fn answered(&mut self, number: WaveNumber, asked: Asked, now: Timestamp) {
+        let Some(wave) = self.waves.iter_mut().find(|wave| wave.number == number) else { return };
+        if let WaveState::Waiting { .. } | WaveState::Refused { .. } = asked.state {
+            wave.asked_plans.clone_from(&asked.plans);
+        }
+        wave.plans = asked.plans;
+        wave.unplanned = asked.unplanned;
+        // An apply that goes on under a use that stands already spends nothing new.
+        wave.spent = asked.spent.or_else(|| wave.spent.take());
+        wave.move_to(asked.state, now);
+    }
+
+    /// Takes the end of a wave's job; an older attempt changes nothing. Answers the fact that closes the use of an
+    /// approval, when one was spent and the job could say how it ended.
+    pub fn ended(&mut self, number: WaveNumber, job: &JobKey, end: &JobEnd, now: Timestamp) -> Option<Finished> {
+        let wave = self.waves.iter_mut().find(|wave| wave.number == number)?;
+        if wave.attempt != job.attempt || !(wave.is_running() || wave.state == WaveState::Nothing) {
+            return None;
+        }
+        let report = match end {
+            JobEnd::Lost { why } => {
+                wave.move_to(WaveState::Lost { why: why.clone() }, now);
+                return None;
+            }
+            JobEnd::Said(report) => report,
+        };
+        wave.applied.extend(report.applied.iter().cloned());
+        let finished = wave.spent.as_ref().map(|spent| finish(spent, report, now));
+        let state = state_after(&wave.state, report);
+        wave.move_to(state, now);
+        finished
+    }
+
+    /// Stands down for a newer rollout: waves that no job applies are left to it.
+    pub fn stand_down(&mut self, now: Timestamp) {
+        for wave in self.waves.iter_mut().filter(|wave| !wave.is_done()) {
+            if !matches!(wave.state, WaveState::Applying { .. }) {
+                wave.move_to(WaveState::StoodDown, now);
+            }
+        }
+    }
+
+    /// Roots of waves that have not applied.
+    pub fn left(&self) -> impl Iterator<Item = &Root> {
+        self.waves.iter().filter(|wave| !wave.is_done()).flat_map(|wave| &wave.members)
+    }
+
+    fn start(&mut self, number: WaveNumber, now: Timestamp) -> JobSpec {
+        let part = self.part(number);
+        let wave = self.waves.iter_mut().find(|wave| wave.number == number).expect("the caller took it from the waves");
+        wave.attempt = Attempt(wave.attempt.0 + 1);
+        wave.move_to(WaveState::Planning, now);
+        let key = JobKey { part, attempt: wave.attempt };
+        let members = wave.members.clone();
+        JobSpec {
+            key,
+            repo: self.repo.clone(),
+            commit: self.commit.clone(),
+            base: self.base.clone(),
+            work: Work::Wave { rollout: self.id.clone(), op: self.op.clone(), wave: number, members },
+            parallelism: self.parallelism,
+        }
+    }
+
+    fn part(&self, number: WaveNumber) -> String {
+        format!("{}/wave-{number}", self.id)
+    }
+}
+
+fn finish(spent: &Use, report: &Report, now: Timestamp) -> Finished {
+    Finished {
+        id: format!("{}/finished", spent.id),
+        op: spent.op.clone(),
+        gate: spent.gate.clone(),
+        timestamp: now,
+        digest: spent.digest.clone(),
+        applied: spent.timestamp.to_string(),
+        failed: report.outcome != Outcome::Done,
+        members: report.applied.iter().filter(|it| it.error.is_none()).map(|it| it.root.clone()).collect(),
+    }
+}
+
+fn state_after(state: &WaveState, report: &Report) -> WaveState {
+    if report.cancelled {
+        return WaveState::Cancelled;
+    }
+    match (state, report.outcome) {
+        (WaveState::Applying { digest, by }, Outcome::Done) => {
+            WaveState::Applied { digest: digest.clone(), by: by.clone() }
+        }
+        (WaveState::Nothing, Outcome::Done) => WaveState::Nothing,
+        (_, Outcome::StoodDown) => WaveState::StoodDown,
+        (_, Outcome::Done | Outcome::Failed | Outcome::Usage | Outcome::Waiting | Outcome::Refused) => {
+            WaveState::Failed { why: why_failed(report) }
+        }
+    }
+}
+
+fn why_failed(report: &Report) -> String {
+    let failed: Vec<&Applied> = report.applied.iter().filter(|it| it.error.is_some()).collect();
+    match (&report.error, failed.as_slice()) {
+        (Some(error), _) => error.clone(),
+        (None, []) => "The job ended before its gate decided.".to_owned(),
+        (None, [one]) => format!("`{}` did not apply.", one.root),
+        (None, several) => format!("{} roots did not apply.", several.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

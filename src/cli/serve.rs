@@ -1,0 +1,198 @@
+//! `tidegate serve`: the server.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use secrecy::SecretString;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::Usage;
+use crate::core::config::server::{self, ExecutorKind, ForgeOptions, ServerOptions};
+use crate::core::ids::ForgeHost;
+use crate::core::key::MasterKey;
+use crate::core::outcome::Outcome;
+use crate::executor::Executor;
+use crate::executor::local::{Local, LocalOptions};
+use crate::forge::{Forge, ServedForge};
+use crate::handlers::App;
+use crate::outbox::World;
+use crate::serve::Server;
+use crate::store::Store;
+
+/// How long an interrupted job may take to write its state before it is killed.
+const GRACE: Duration = Duration::from_secs(300);
+
+/// Answers pull requests: receives webhooks, starts jobs, keeps the gates.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  tidegate serve\n  tidegate serve --config /etc/tidegate/tidegate-server.yml")]
+pub struct Args {
+    /// The server's file; paths in it are relative to its folder.
+    #[arg(long, env = "TIDEGATE_CONFIG", default_value = server::FILE, value_name = "FILE")]
+    config: PathBuf,
+    /// Log as JSON lines instead of text.
+    #[arg(long)]
+    log_json: bool,
+}
+
+/// The forges by host, to speak to; and as those that may deliver.
+type Forges = (BTreeMap<ForgeHost, Arc<dyn Forge>>, Vec<ServedForge>);
+
+/// Runs the server until it is interrupted or told to stop; running jobs go on and find the restarted server.
+pub async fn run(args: Args) -> anyhow::Result<Outcome> {
+    start_log(args.log_json);
+    let options = read_options(&args.config)?;
+    let home = args.config.canonicalize()?.parent().map_or_else(PathBuf::new, Path::to_owned);
+    let server = build(&options, &home).await?;
+    let stop = CancellationToken::new();
+    tokio::spawn(stop_on_signal(stop.clone())?);
+    crate::serve::run(server, stop).await?;
+    Ok(Outcome::Done)
+}
+
+async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
+    let data = home.join(&options.data);
+    std::fs::create_dir_all(&data).with_context(|| format!("cannot make the data folder {}", data.display()))?;
+    let key = master_key(options, home, &data)?;
+    let url = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", data.join("tidegate.db").display()));
+    let store = Store::open(&url).await?;
+    let (forges, served) = forges(&options.forges, home)?;
+    let app = App {
+        store: store.clone(),
+        forges: Arc::new(forges),
+        mirrors: data.join("mirrors"),
+        digest_key: key.for_digests(),
+        pages: format!("http://{}/", options.listen_pages).parse()?,
+    };
+    let world = World {
+        store,
+        forges: app.forges.clone(),
+        mirrors: app.mirrors.clone(),
+        executor: executor(options, &data)?,
+    };
+    Ok(Server {
+        listen: options.listen,
+        listen_pages: options.listen_pages,
+        app,
+        world,
+        served: Arc::new(served),
+        token_key: key.for_tokens(),
+        parallel: options.executor.parallel,
+        lease_seconds: options.executor.lease_seconds,
+    })
+}
+
+fn read_options(file: &Path) -> anyhow::Result<ServerOptions> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Usage(format!("cannot read the server's file {}: {error}", file.display())))?;
+    server::read(&file.display().to_string(), &text).map_err(|complaints| {
+        let lines: Vec<_> = complaints.iter().map(ToString::to_string).collect();
+        Usage(format!("the server's file is not right:\n  {}", lines.join("\n  "))).into()
+    })
+}
+
+/// The installation's key: `TIDEGATE_KEY` where replicas share it, else a file, made at the first start.
+fn master_key(options: &ServerOptions, home: &Path, data: &Path) -> anyhow::Result<MasterKey> {
+    let (text, place) = match std::env::var("TIDEGATE_KEY") {
+        Ok(text) => (text, "TIDEGATE_KEY".to_owned()),
+        Err(_) => {
+            let file = options.key_file.as_ref().map_or_else(|| data.join("key"), |it| home.join(it));
+            if !file.exists() {
+                write_key(&file).with_context(|| format!("cannot write the key to {}", file.display()))?;
+            }
+            let text = std::fs::read_to_string(&file);
+            (text.with_context(|| format!("cannot read the key in {}", file.display()))?, file.display().to_string())
+        }
+    };
+    let bytes = from_hex(text.trim());
+    Ok(MasterKey::new(bytes.with_context(|| format!("{place} is not a key: it must be 64 hex digits (32 bytes)"))?))
+}
+
+fn write_key(file: &Path) -> anyhow::Result<()> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("the system has no randomness: {error}"))?;
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    writeln!(file, "{}", crate::core::key::hex(&bytes))?;
+    Ok(file.sync_all()?)
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let digits = (0..text.len()).step_by(2).map(|at| text.get(at..at + 2));
+    let bytes: Option<Vec<u8>> = digits.map(|it| u8::from_str_radix(it?, 16).ok()).collect();
+    bytes?.try_into().ok()
+}
+
+fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
+    let http = reqwest::Client::builder()
+        .user_agent(concat!("tidegate/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_secs(60))
+        .build()?;
+    let (mut forges, mut served) = (BTreeMap::new(), Vec::new());
+    for options in all {
+        let token = read_secret(&home.join(&options.token_file))?;
+        let secrets = options.webhook_secret_files.iter().map(|file| read_secret(&home.join(file)));
+        let forge = options.kind.connect(options, token, http.clone());
+        forges.insert(options.host(), forge.with_context(|| format!("cannot use the forge {}", options.host()))?);
+        served.push(ServedForge::new(options.clone(), secrets.collect::<anyhow::Result<_>>()?)?);
+    }
+    Ok((forges, served))
+}
+
+fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the secret in {}", file.display()))?;
+    ensure!(!text.trim().is_empty(), "the secret in {} is empty", file.display());
+    Ok(text.trim().into())
+}
+
+fn executor(options: &ServerOptions, data: &Path) -> anyhow::Result<Arc<dyn Executor>> {
+    match options.executor.kind {
+        ExecutorKind::Local => Ok(Arc::new(Local::open(LocalOptions {
+            program: std::env::current_exe().context("cannot find our own program")?,
+            server: options.public_url.clone(),
+            folder: data.join("jobs"),
+            plan_env: passed(&options.executor.plan_env)?,
+            apply_env: passed(&options.executor.apply_env)?,
+            grace: GRACE,
+        })?)),
+    }
+}
+
+/// The values of the variables that jobs get; one that is not set is said at start, not in the middle of an apply.
+fn passed(names: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let value = |name: &String| {
+        let value = std::env::var(name).map_err(|_| {
+            Usage(format!("jobs are to get {name} (`executor` in the server's file), but it is not set for the server"))
+        })?;
+        Ok((name.clone(), value))
+    };
+    names.iter().map(value).collect()
+}
+
+fn start_log(as_json: bool) {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("TIDEGATE_LOG").unwrap_or_else(|_| EnvFilter::new("info,hyper=warn,sqlx=warn"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if as_json {
+        log.json().init();
+    } else {
+        let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        log.with_ansi(colours).init();
+    }
+}
+
+/// The first interrupt or request to end lets the server leave in order.
+fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for interrupts")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the end")?;
+    Ok(async move {
+        tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+        tracing::info!("stopping: what is under way is finished first");
+        stop.cancel();
+    })
+}

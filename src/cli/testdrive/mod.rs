@@ -1,0 +1,151 @@
+//! `tidegate testdrive`: the whole tide on this machine, with nothing but this program, git and Terraform or OpenTofu.
+
+mod estate;
+mod people;
+mod stage;
+mod story;
+mod watch;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use crate::cli::Usage;
+use crate::cli::testdrive::stage::Stage;
+use crate::core::outcome::Outcome;
+use crate::engine;
+
+/// Plays the whole tide on this machine: a sandbox forge, a server, pull requests, gates, real applies.
+///
+/// Nothing outside the drive's own folder is touched, and nothing is fetched.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    tidegate testdrive              play it step by step, then keep running: open the printed addresses\n  \
+    tidegate testdrive --headless   play it to its end; exit 0 only if every step was seen\n  \
+    tidegate testdrive --headless --json story.json")]
+pub struct Args {
+    /// Play to the end and leave; exit 0 only if every step was seen.
+    #[arg(long)]
+    headless: bool,
+    /// Write each step with what was seen, as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where to keep the sandbox, the server and their logs; a temporary folder when not given.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// One step of the story.
+#[derive(Debug, Serialize)]
+struct Step {
+    step: &'static str,
+    /// What was seen; none when the step failed or was not reached.
+    seen: Option<String>,
+    error: Option<String>,
+    seconds: f64,
+}
+
+/// Everything a reader of `--json` gets.
+#[derive(Serialize)]
+struct Played<'a> {
+    version: &'static str,
+    tool: &'a str,
+    complete: bool,
+    steps: &'a [Step],
+}
+
+/// Plays the story; headless it ends with it, else it keeps running until interrupted.
+pub async fn run(args: Args) -> anyhow::Result<Outcome> {
+    let tool = engine::found_tool().ok_or_else(|| {
+        Usage(
+            "there is no `terraform` or `tofu` on the path, and the story applies real roots. Install one of them, then \
+             run `tidegate testdrive` again."
+                .to_owned(),
+        )
+    })?;
+    let kept = args.dir.clone().map_or_else(Folder::temporary, Folder::named)?;
+    println!("tidegate testdrive on {tool}, in {}", kept.path().display());
+    let stage = Stage::start(kept.path()).await?;
+    println!("  sandbox forge  {}", stage.forge);
+    println!("  tidegate       {}\n", stage.pages);
+
+    let steps = play(&stage).await;
+    let complete = steps.iter().all(|it| it.seen.is_some());
+    if let Some(file) = &args.json {
+        let played = Played { version: env!("CARGO_PKG_VERSION"), tool: &tool, complete, steps: &steps };
+        let text = serde_json::to_string_pretty(&played)? + "\n";
+        std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if !args.headless {
+        println!("\nOpen the addresses above; press Ctrl-C to stop.");
+        tokio::signal::ctrl_c().await?;
+    }
+    stage.stop().await;
+    println!("\n{}", if complete { "Every step was seen." } else { "The story broke off." });
+    if !complete {
+        kept.keep();
+    }
+    Ok(if complete { Outcome::Done } else { Outcome::Failed })
+}
+
+/// Plays every step in order; after the first that fails, the rest is not reached.
+async fn play(stage: &Stage) -> Vec<Step> {
+    let mut played = Vec::new();
+    let mut story = story::Story::new(stage);
+    for (number, step) in story::STEPS.iter().enumerate() {
+        let start = Instant::now();
+        let result = story.play(step.act).await;
+        let seconds = (start.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
+        let error = result.as_ref().err().map(|it| format!("{it:#}"));
+        let (mark, text) = match (&result, &error) {
+            (Ok(seen), _) => ("ok", seen.as_str()),
+            (Err(_), error) => ("FAILED", error.as_deref().unwrap_or_default()),
+        };
+        println!("{:>2} {mark:<6} {} ({seconds:.1} s)\n          {text}", number + 1, step.name);
+        let failed = error.is_some();
+        played.push(Step { step: step.name, seen: result.ok(), error, seconds });
+        if failed {
+            break;
+        }
+    }
+    for step in &story::STEPS[played.len()..] {
+        played.push(Step { step: step.name, seen: None, error: Some("not reached".to_owned()), seconds: 0.0 });
+    }
+    played
+}
+
+/// The drive's folder: a temporary one goes away at the end, unless something failed and its logs are wanted.
+enum Folder {
+    Temporary(tempfile::TempDir),
+    Named(PathBuf),
+}
+
+impl Folder {
+    fn temporary() -> anyhow::Result<Self> {
+        Ok(Self::Temporary(tempfile::Builder::new().prefix("tidegate-").tempdir()?))
+    }
+
+    fn named(dir: PathBuf) -> anyhow::Result<Self> {
+        let empty = std::fs::read_dir(&dir).map(|mut it| it.next().is_none()).unwrap_or(true);
+        if !empty {
+            return Err(Usage(format!("{} is not empty; name a new folder", dir.display())).into());
+        }
+        std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        Ok(Self::Named(dir.canonicalize()?))
+    }
+
+    fn path(&self) -> &std::path::Path {
+        match self {
+            Self::Temporary(dir) => dir.path(),
+            Self::Named(dir) => dir,
+        }
+    }
+
+    fn keep(self) {
+        if let Self::Temporary(dir) = self {
+            println!("Its logs are kept in {}", dir.keep().display());
+        }
+    }
+}

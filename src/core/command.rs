@@ -1,1 +1,0 @@
-//! The comment grammar: one table makes the parser, the help and the manual.

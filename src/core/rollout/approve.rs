@@ -1,0 +1,143 @@
+//! What an `/approve` binds: the wave it names or the one that waits, by the digest its author could see.
+
+use jiff::Timestamp;
+
+use crate::core::command::{Command, DigestPrefix, Spelling, Target};
+use crate::core::effect::ShownAsk;
+use crate::core::event::Commented;
+use crate::core::gate::decide::set_of;
+use crate::core::gate::door;
+use crate::core::gate::facts::{Approval, ForgeUser};
+use crate::core::ids::{Digest, Gate, Op, Pull, PullNumber, Sha, WaveNumber};
+use crate::core::plan::Plan;
+use crate::core::refusal::Refusal;
+use crate::core::rollout::pull::{Planning, PullMemory};
+use crate::core::rollout::{Rollout, WaveState};
+
+/// A wave that an approval would let out, and the digest that approval would bind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    pub op: Op,
+    pub gate: Gate,
+    pub wave: WaveNumber,
+    pub digest: Digest,
+    /// The commit whose plans these are.
+    pub commit: Sha,
+    pub pr: PullNumber,
+}
+
+/// Waves of a rollout that wait for an approval.
+pub fn waiting_in(rollout: &Rollout, pull: &Pull) -> Vec<Waiting> {
+    let waits = rollout.waves.iter().filter_map(|wave| match &wave.state {
+        WaveState::Waiting { digest: Some(digest), .. } | WaveState::Refused { digest: Some(digest), .. } => {
+            Some((wave, digest.clone()))
+        }
+        WaveState::Waiting { digest: None, .. }
+        | WaveState::Refused { digest: None, .. }
+        | WaveState::NotStarted
+        | WaveState::Planning
+        | WaveState::Applying { .. }
+        | WaveState::Applied { .. }
+        | WaveState::Nothing
+        | WaveState::Failed { .. }
+        | WaveState::Lost { .. }
+        | WaveState::Cancelled
+        | WaveState::StoodDown => None,
+    });
+    waits
+        .map(|(wave, digest)| Waiting {
+            op: rollout.op.clone(),
+            gate: wave.gate(),
+            wave: wave.number,
+            digest,
+            commit: rollout.commit.clone(),
+            pr: pull.number,
+        })
+        .collect()
+}
+
+/// Waves of an open pull request whose plans change something: they can be approved before the merge.
+pub fn waiting_before_merge(memory: &PullMemory) -> Vec<Waiting> {
+    let Planning::Done { head, survey, plans, unplanned } = &memory.planning else { return Vec::new() };
+    let waves = survey.estate.reached_waves(&survey.reach);
+    let waits = waves.into_iter().filter_map(|wave| {
+        let members: Vec<&Plan> = plans.iter().filter(|it| wave.members.contains(&it.root)).collect();
+        let whole = !unplanned.iter().any(|it| wave.members.contains(&it.root));
+        let changes = members.iter().any(|it| !it.is_empty());
+        let set = set_of(&members).ok().filter(|_| whole && changes);
+        set.map(|(digest, _)| (wave.number, digest))
+    });
+    waits
+        .map(|(wave, digest)| Waiting {
+            op: Op::tf_apply(),
+            gate: Gate::of_wave(wave),
+            wave,
+            digest,
+            commit: head.clone(),
+            pr: memory.pull.number,
+        })
+        .collect()
+}
+
+/// Chooses the wave an approval names, or the only one that waits; nothing is guessed.
+pub fn choose<'a>(
+    waiting: &'a [Waiting],
+    target: Option<&Target>,
+    digest: Option<&DigestPrefix>,
+) -> Result<&'a Waiting, Refusal> {
+    let what = Command::Approve { target: target.cloned(), digest: digest.cloned() }.line(Spelling::Bare);
+    let names: Vec<_> = waiting.iter().map(|it| format!("`{}`", it.gate)).collect();
+    let refuse = |why: String| {
+        let hint = match names.as_slice() {
+            [] => "Nothing of this pull request waits for an approval now.".to_owned(),
+            names => format!("These wait for an approval: {}.", names.join(", ")),
+        };
+        Err(Refusal::new(what.clone(), why, hint))
+    };
+    let found = match target {
+        Some(Target::Env) => return refuse("environments are not in this version yet.".to_owned()),
+        Some(Target::Wave(number)) => waiting.iter().find(|it| it.wave == *number),
+        None => match waiting {
+            [only] => Some(only),
+            [] => None,
+            _ => return refuse("several waves wait, and it does not say which one.".to_owned()),
+        },
+    };
+    let Some(found) = found else { return refuse("that wave does not wait for an approval.".to_owned()) };
+    match digest.filter(|prefix| !prefix.begins(&found.digest)) {
+        None => Ok(found),
+        Some(prefix) => {
+            refuse(format!("`{}` plans `{}` now, not `{prefix}`.", found.gate, found.digest.short()))
+        }
+    }
+}
+
+/// Refuses an approval of plans that its author could not have read, or that are not what the wave plans now.
+pub fn was_seen(waiting: &Waiting, shown: &[ShownAsk], at: Timestamp) -> Result<(), Refusal> {
+    let seen = door::ask_seen(shown, &waiting.gate, at)?;
+    if seen.is_same(&waiting.digest) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("/approve {}", waiting.gate),
+        format!("The note showed `{}`, and the wave plans `{}` now.", seen.short(), waiting.digest.short()),
+        "Read the note again, and approve what it shows.",
+    ))
+}
+
+/// The approval line of a comment; `ordinal` is its place among the comment's commands.
+pub fn fact(waiting: &Waiting, said: &Commented, ordinal: usize, principal: String, now: Timestamp) -> Approval {
+    let repo = &said.pull.repo;
+    Approval {
+        id: format!("approve/{}/{}/{}/{ordinal}", repo.forge, repo.id, said.comment),
+        op: waiting.op.clone(),
+        gate: waiting.gate.clone(),
+        timestamp: now,
+        digest: waiting.digest.clone(),
+        resolved_by: principal,
+        user: Some(ForgeUser { forge: repo.forge.to_string(), id: said.actor.id }),
+        commit: waiting.commit.clone(),
+        pr: Some(waiting.pr),
+        url: Some(said.url.clone()),
+    }
+}

@@ -1,0 +1,83 @@
+//! What a push to the default branch starts: nothing, or a rollout of what it reaches.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::core::estate::{Estate, Reach};
+use crate::core::ids::{Actor, Branch, Op, PullNumber, Repo, RolloutId, Sha};
+use crate::core::key::hex;
+use crate::core::rollout::{Rollout, Source, Wave};
+
+/// A push as it was found: where the branch stood when we last looked, and where it stands now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pushed {
+    pub repo: Repo,
+    pub branch: Branch,
+    /// The tip we handled last; else what the event says was there before.
+    pub before: Sha,
+    pub after: Sha,
+    /// Whose change it is.
+    pub authors: Vec<Actor>,
+    pub pulls: Vec<PullNumber>,
+}
+
+/// What the pushed commit is made of, and which of it the push reaches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ground {
+    pub estate: Estate,
+    pub reach: Reach,
+    /// Runs planned or applied at once, as the pushed commit has it.
+    pub parallelism: u32,
+}
+
+/// Decides the rollout of a push; none when it reaches no root. Unfinished rollouts that it meets are taken over: the
+/// new one covers what they left, and keeps the oldest base for its rules.
+pub fn rollout_of(pushed: Pushed, ground: &Ground, met: &[Rollout], now: Timestamp) -> Option<Rollout> {
+    let left: BTreeSet<_> = met.iter().flat_map(Rollout::left).cloned().collect();
+    let mut reach = ground.reach.clone();
+    reach.members.extend(left.into_iter().filter(|root| ground.estate.roots.contains_key(root)));
+    if reach.members.is_empty() {
+        return None;
+    }
+    let oldest = met.iter().min_by_key(|it| it.started);
+    let base = oldest.map_or_else(|| pushed.before.clone(), |it| it.base.clone());
+    let waves = ground.estate.reached_waves(&reach);
+    Some(Rollout {
+        id: rollout_id(&pushed, &base),
+        repo: pushed.repo,
+        op: Op::tf_apply(),
+        source: Source::Push { branch: pushed.branch, before: pushed.before, after: pushed.after.clone() },
+        commit: pushed.after,
+        base,
+        authors: union(met.iter().flat_map(|it| &it.authors).chain(&pushed.authors)),
+        pulls: union(met.iter().flat_map(|it| &it.pulls).chain(&pushed.pulls)),
+        waves: waves.into_iter().map(|it| Wave::new(it.number, it.members, now)).collect(),
+        taken_over: met.iter().flat_map(|it| it.taken_over.iter().chain([&it.commit])).cloned().collect(),
+        parallelism: ground.parallelism,
+        started: now,
+    })
+}
+
+/// Whether an unfinished rollout and a new reach have a root in common.
+pub fn meets(rollout: &Rollout, reach: &Reach) -> bool {
+    rollout.is_open() && rollout.left().any(|root| reach.members.contains(root))
+}
+
+/// The same push always makes the same id, so a handler that runs twice makes one rollout.
+fn rollout_id(pushed: &Pushed, base: &Sha) -> RolloutId {
+    use sha2::{Digest, Sha256};
+    let Pushed { repo, branch, after, .. } = pushed;
+    let text = format!("{}\n{}\n{branch}\n{base}\n{after}", repo.forge, repo.id);
+    let digits = hex(&Sha256::digest(text.as_bytes())[..8]);
+    RolloutId::try_from(format!("r-{digits}")).expect("letters and digits make an id")
+}
+
+fn union<'a, T: Clone + PartialEq + 'a>(items: impl Iterator<Item = &'a T>) -> Vec<T> {
+    items.fold(Vec::new(), |mut kept, item| {
+        if !kept.contains(item) {
+            kept.push(item.clone());
+        }
+        kept
+    })
+}

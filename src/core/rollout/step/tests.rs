@@ -1,0 +1,117 @@
+//! How a rollout moves, as a conversation.
+
+use super::*;
+use crate::core::ids::{Digest, Op, Repo, RepoId, RolloutId, Sha};
+use crate::core::rollout::Source;
+
+fn now() -> Timestamp {
+    "2026-11-30T20:15:00Z".parse().unwrap()
+}
+
+fn sha(digit: char) -> Sha {
+    Sha::try_from(digit.to_string().repeat(40)).unwrap()
+}
+
+fn digest() -> Digest {
+    Digest::try_from(format!("jcs1-sha256:{}", "a".repeat(64))).unwrap()
+}
+
+fn root(name: &str) -> Root {
+    Root::try_from(name).unwrap()
+}
+
+fn rollout() -> Rollout {
+    let waves = [(2, "network"), (3, "database")];
+    Rollout {
+        id: RolloutId::try_from("r-1").unwrap(),
+        repo: Repo {
+            forge: "git.example".try_into().unwrap(),
+            id: RepoId(1),
+            name: "acme/infra".try_into().unwrap(),
+        },
+        op: Op::tf_apply(),
+        source: Source::Push { branch: "main".try_into().unwrap(), before: sha('1'), after: sha('2') },
+        commit: sha('2'),
+        base: sha('1'),
+        authors: Vec::new(),
+        pulls: Vec::new(),
+        waves: waves.map(|(number, name)| Wave::new(WaveNumber(number), vec![root(name)], now())).to_vec(),
+        taken_over: Vec::new(),
+        parallelism: 4,
+        started: now(),
+    }
+}
+
+fn asked(state: WaveState) -> Asked {
+    Asked { plans: Vec::new(), unplanned: Vec::new(), state, spent: None }
+}
+
+fn said(outcome: Outcome) -> JobEnd {
+    JobEnd::Said(Report { outcome, cancelled: false, plans: vec![], applied: vec![], error: None, survey: None })
+}
+
+fn applying() -> WaveState {
+    WaveState::Applying { digest: digest(), by: None }
+}
+
+#[test]
+fn waves_go_out_one_after_the_other() {
+    let mut rollout = rollout();
+    let first = rollout.advance(now()).unwrap();
+    assert_eq!(first.key.to_string(), "r-1/wave-2/1");
+    assert_eq!(rollout.advance(now()), None, "one at a time");
+    rollout.answered(WaveNumber(2), asked(applying()), now());
+    rollout.ended(WaveNumber(2), &first.key, &said(Outcome::Done), now());
+    let second = rollout.advance(now()).unwrap();
+    assert_eq!(second.key.to_string(), "r-1/wave-3/1");
+    rollout.answered(WaveNumber(3), asked(WaveState::Nothing), now());
+    rollout.ended(WaveNumber(3), &second.key, &said(Outcome::Done), now());
+    assert!(!rollout.is_open());
+}
+
+#[test]
+fn a_wave_that_waits_holds_what_comes_after_and_starts_afresh_when_called() {
+    let mut rollout = rollout();
+    let first = rollout.advance(now()).unwrap();
+    let waits = WaveState::Waiting { digest: Some(digest()), why: "It replaces something.".to_owned() };
+    rollout.answered(WaveNumber(2), asked(waits), now());
+    rollout.ended(WaveNumber(2), &first.key, &said(Outcome::Waiting), now());
+    assert!(matches!(rollout.wave(WaveNumber(2)).unwrap().state, WaveState::Waiting { .. }));
+    assert_eq!(rollout.advance(now()), None);
+    assert_eq!(rollout.call(None, now()).unwrap().key.attempt, Attempt(2));
+}
+
+#[test]
+fn an_older_attempt_changes_nothing() {
+    let mut rollout = rollout();
+    let first = rollout.advance(now()).unwrap();
+    rollout.ended(WaveNumber(2), &first.key, &JobEnd::Lost { why: "its lease ran out".to_owned() }, now());
+    rollout.call(None, now()).unwrap();
+    let before = rollout.clone();
+    assert!(!rollout.is_asking(WaveNumber(2), Attempt(1)));
+    rollout.ended(WaveNumber(2), &first.key, &said(Outcome::Done), now());
+    assert_eq!(rollout, before);
+}
+
+#[test]
+fn what_cannot_be_called_is_refused_with_the_reason() {
+    let mut rollout = rollout();
+    let why = |result: Result<JobSpec, Refusal>| result.unwrap_err().why;
+    assert_eq!(why(rollout.call(Some(WaveNumber(9)), now())), "this change does not reach wave-9.");
+    assert_eq!(
+        why(rollout.call(Some(WaveNumber(3)), now())),
+        "wave-3 comes after wave-2, which has not applied."
+    );
+    rollout.advance(now());
+    assert_eq!(why(rollout.call(None, now())), "wave-2 is running already.");
+}
+
+#[test]
+fn an_apply_in_progress_is_left_alone_when_a_rollout_stands_down() {
+    let mut rollout = rollout();
+    rollout.advance(now());
+    rollout.answered(WaveNumber(2), asked(applying()), now());
+    rollout.stand_down(now());
+    assert!(matches!(rollout.wave(WaveNumber(2)).unwrap().state, WaveState::Applying { .. }));
+    assert_eq!(rollout.wave(WaveNumber(3)).unwrap().state, WaveState::StoodDown);
+}

@@ -1,0 +1,225 @@
+//! Takes events to hooks: in order per hook, off the request's path, again while the receiver cannot be reached.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use hmac::{Hmac, KeyInit, Mac};
+use jiff::Timestamp;
+use sha2::Sha256;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::core::key::hex;
+use crate::sandbox::Sandbox;
+use crate::sandbox::acts::Denied;
+use crate::sandbox::desk::write_whole;
+use crate::sandbox::github;
+use crate::sandbox::journal::DeliveryLine;
+use crate::sandbox::model::Document;
+use crate::sandbox::model::happening::{Happening, What};
+use crate::sandbox::model::hook::{Delivery, DeliveryState, Dialect, Hook};
+
+/// How long a receiver may take: GitHub's limit.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The first pause before another attempt; each is twice as long as the one before, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// An event in a dialect's words.
+pub(crate) struct Letter {
+    pub(crate) event: &'static str,
+    pub(crate) action: Option<&'static str>,
+    pub(crate) payload: serde_json::Value,
+}
+
+/// Says to hooks that are new that they are there.
+pub(crate) fn greetings(document: &mut Document) -> Vec<Happening> {
+    let mut told = Vec::new();
+    for place in 0..document.hooks.len() {
+        let hook = &mut document.hooks[place];
+        if std::mem::replace(&mut hook.is_greeted, true) {
+            continue;
+        }
+        let (repo, id) = (hook.repo, hook.id);
+        told.push(Happening {
+            repo,
+            actor: document.repo(repo).owner,
+            what: What::HookMade { hook: id },
+        });
+    }
+    told
+}
+
+/// Files what happened for each hook of the repository. The bytes are on disk before the state names them.
+pub(crate) fn file(
+    sandbox: &Sandbox,
+    document: &mut Document,
+    happening: &Happening,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let hooks: Vec<Hook> = document
+        .hooks
+        .iter()
+        .filter(|it| is_for(it, happening))
+        .cloned()
+        .collect();
+    for hook in hooks {
+        let letter = match hook.dialect {
+            Dialect::GitHub => github::letter(document, &sandbox.address, &hook, happening),
+        };
+        let id = Uuid::now_v7().to_string();
+        write_whole(
+            &bytes_of(sandbox, &id),
+            &serde_json::to_vec(&letter.payload)?,
+        )?;
+        document.deliveries.push(Delivery {
+            id,
+            hook: hook.id,
+            event: letter.event.to_owned(),
+            action: letter.action.map(str::to_owned),
+            state: DeliveryState::Queued,
+            attempts: 0,
+            created_at: now,
+        });
+    }
+    Ok(())
+}
+
+fn is_for(hook: &Hook, happening: &Happening) -> bool {
+    let is_the_one = match happening.what {
+        What::HookMade { hook: made } => hook.id == made,
+        What::PullOpened { .. }
+        | What::PullPushed { .. }
+        | What::PullReopened { .. }
+        | What::PullClosed { .. }
+        | What::PullEdited { .. }
+        | What::Commented { .. }
+        | What::CommentEdited { .. }
+        | What::CommentDeleted { .. }
+        | What::Reviewed { .. }
+        | What::ReviewDismissed { .. }
+        | What::Pushed(_) => true,
+    };
+    hook.repo == happening.repo && is_the_one
+}
+
+fn bytes_of(sandbox: &Sandbox, delivery: &str) -> PathBuf {
+    sandbox
+        .dir
+        .join("deliveries")
+        .join(format!("{delivery}.json"))
+}
+
+/// Delivers what is queued until it is told to stop.
+pub(crate) async fn run(sandbox: Arc<Sandbox>, stop: CancellationToken) {
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(PATIENCE)
+        .build()
+        .expect("these options make a client");
+    let mut busy = BTreeSet::new();
+    let mut sending = JoinSet::new();
+    loop {
+        for delivery in due(&*sandbox.desk.read().await, &busy) {
+            busy.insert(delivery.hook);
+            sending.spawn(attempt(sandbox.clone(), client.clone(), delivery));
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = sandbox.bell.notified() => {}
+            Some(ended) = sending.join_next() => match ended {
+                Ok(hook) => drop(busy.remove(&hook)),
+                Err(error) => tracing::error!(%error, "a delivery of the sandbox broke"),
+            },
+        }
+    }
+}
+
+/// The oldest queued delivery of each hook that has none on its way.
+fn due(document: &Document, busy: &BTreeSet<u64>) -> Vec<Delivery> {
+    let mut taken = busy.clone();
+    let is_queued = |it: &&Delivery| it.state == DeliveryState::Queued;
+    let queued = document.deliveries.iter().filter(is_queued);
+    queued.filter(|it| taken.insert(it.hook)).cloned().collect()
+}
+
+/// Makes one attempt, records how it went, and waits a while when nobody was there.
+async fn attempt(sandbox: Arc<Sandbox>, client: reqwest::Client, delivery: Delivery) -> u64 {
+    let status = match send(&sandbox, &client, &delivery).await {
+        Ok(status) => status,
+        Err(error) => {
+            tracing::error!(
+                delivery = delivery.id,
+                error = format!("{error:#}"),
+                "the sandbox cannot deliver"
+            );
+            None
+        }
+    };
+    let recorded = sandbox
+        .desk
+        .change(|document| record(document, &delivery.id, status))
+        .await;
+    if let Err(error) = recorded {
+        tracing::error!(%error, "the sandbox cannot record a delivery");
+    }
+    if status.is_none() {
+        let factor = 1 << delivery.attempts.min(10);
+        tokio::time::sleep((FIRST_PAUSE * factor).min(LONGEST_PAUSE)).await;
+    }
+    delivery.hook
+}
+
+fn record(document: &mut Document, id: &str, status: Option<u16>) -> Result<(), Denied> {
+    let delivery = document.delivery_mut(id);
+    let delivery = delivery.ok_or(Denied::Missing("the delivery"))?;
+    delivery.attempts += 1;
+    if let Some(status) = status {
+        delivery.state = DeliveryState::Answered(status);
+    }
+    Ok(())
+}
+
+/// Sends a delivery's bytes and answers the receiver's status; none when it cannot be reached.
+async fn send(
+    sandbox: &Sandbox,
+    client: &reqwest::Client,
+    delivery: &Delivery,
+) -> anyhow::Result<Option<u16>> {
+    let hook = sandbox.desk.read().await.hook(delivery.hook).cloned();
+    let hook = hook.context("its hook is gone")?;
+    let bytes = std::fs::read(bytes_of(sandbox, &delivery.id)).context("its bytes are gone")?;
+    let headers = match hook.dialect {
+        Dialect::GitHub => github::headers(&hook, delivery, &signature(&hook.secret, &bytes)),
+    };
+    let mut request = client
+        .post(&hook.url)
+        .header("Content-Type", "application/json");
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let sent = request.body(bytes.clone()).send().await;
+    let status = sent.ok().map(|it| it.status().as_u16());
+    sandbox.journal.delivery(&DeliveryLine {
+        id: &delivery.id,
+        hook: hook.id,
+        event: &delivery.event,
+        action: delivery.action.as_deref(),
+        status,
+        payload: serde_json::from_slice(&bytes)?,
+    });
+    Ok(status)
+}
+
+/// The hex HMAC-SHA256 of the bytes under a hook's secret.
+fn signature(secret: &str, bytes: &[u8]) -> String {
+    let mut mac =
+        Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes a key of any length");
+    mac.update(bytes);
+    hex(&mac.finalize().into_bytes())
+}

@@ -1,0 +1,28 @@
+//! The sandbox's addresses: the forges' APIs, git, Terraform states, deliveries, pages.
+
+pub(crate) mod auth;
+mod deliveries;
+mod git;
+mod terraform;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+
+use crate::sandbox::{Sandbox, github, pages};
+
+/// A sandbox, shared by its requests.
+pub(crate) type Shared = Arc<Sandbox>;
+
+/// Every address of the sandbox.
+pub(crate) fn router(sandbox: Shared) -> Router {
+    Router::new()
+        .nest(github::PREFIX, github::router(&sandbox))
+        .nest("/sandbox/deliveries", deliveries::router())
+        .nest("/state", terraform::router())
+        .merge(git::router())
+        .merge(pages::router())
+        .layer(DefaultBodyLimit::max(github::LARGEST))
+        .with_state(sandbox)
+}

@@ -1,0 +1,55 @@
+//! Where events are sent, and the deliveries that carry them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::core::ids::RepoId;
+
+/// The forges whose words the sandbox speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Dialect {
+    GitHub,
+}
+
+/// A repository's hook.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Hook {
+    pub(crate) id: u64,
+    pub(crate) repo: RepoId,
+    pub(crate) dialect: Dialect,
+    pub(crate) url: String,
+    pub(crate) secret: String,
+    /// Whether its first delivery, which only says that it is there, was made.
+    pub(crate) is_greeted: bool,
+    pub(crate) created_at: Timestamp,
+}
+
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Hook({}, {})", self.id, self.url)
+    }
+}
+
+/// One event on its way to one hook. Its bytes are in a file of their own, named by its id.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Delivery {
+    /// The same when it is sent again.
+    pub(crate) id: String,
+    pub(crate) hook: u64,
+    pub(crate) event: String,
+    pub(crate) action: Option<String>,
+    pub(crate) state: DeliveryState,
+    pub(crate) attempts: u32,
+    pub(crate) created_at: Timestamp,
+}
+
+/// How far a delivery got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "is", content = "status")]
+pub(crate) enum DeliveryState {
+    /// Still to be sent, perhaps again.
+    Queued,
+    /// The receiver answered with this status.
+    Answered(u16),
+}

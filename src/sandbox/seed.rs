@@ -1,0 +1,181 @@
+//! What a sandbox starts with: users, repositories, hooks.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::core::ids::{Login, RepoName, UserId};
+use crate::core::person::Role;
+use crate::sandbox::model::account::{Account, AccountKind, Token};
+use crate::sandbox::model::hook::{Dialect, Hook};
+use crate::sandbox::model::repo::Repo;
+use crate::sandbox::model::{Document, REPO_FIRST_BRANCH};
+
+/// A sandbox's first users and repositories, as JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seed {
+    #[serde(default)]
+    pub users: Vec<SeedUser>,
+    #[serde(default)]
+    pub repos: Vec<SeedRepo>,
+}
+
+/// A user and the token they sign in with.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeedUser {
+    pub login: String,
+    #[serde(default)]
+    pub email: Option<String>,
+    #[serde(default)]
+    pub is_bot: bool,
+    pub token: String,
+}
+
+impl std::fmt::Debug for SeedUser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SeedUser({})", self.login)
+    }
+}
+
+/// An empty repository. Its owner is one of the users, or else an organization made for it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeedRepo {
+    /// `owner/name`.
+    pub name: String,
+    /// Logins, and what each may do: `none`, `read`, `write` or `admin`.
+    #[serde(default)]
+    pub collaborators: BTreeMap<String, String>,
+    #[serde(default)]
+    pub is_public: bool,
+    #[serde(default)]
+    pub hooks: Vec<SeedHook>,
+}
+
+/// Where a repository's events are sent.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeedHook {
+    pub url: String,
+    pub secret: String,
+}
+
+impl std::fmt::Debug for SeedHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SeedHook({})", self.url)
+    }
+}
+
+impl Seed {
+    /// Makes the first state of a sandbox.
+    pub(crate) fn document(&self, now: Timestamp) -> anyhow::Result<Document> {
+        let mut document = Document::default();
+        for user in &self.users {
+            add_user(&mut document, user, now)
+                .with_context(|| format!("cannot seed the user {}", user.login))?;
+        }
+        for repo in &self.repos {
+            add_repo(&mut document, repo, now)
+                .with_context(|| format!("cannot seed the repository {}", repo.name))?;
+        }
+        Ok(document)
+    }
+}
+
+fn add_user(document: &mut Document, seed: &SeedUser, now: Timestamp) -> anyhow::Result<()> {
+    if document.account_by_login(&seed.login).is_some() {
+        bail!("the seed names them twice");
+    }
+    if seed.token.is_empty() {
+        bail!("their token is empty");
+    }
+    let id = document.next_user();
+    document.accounts.push(Account {
+        id,
+        login: Login::try_from(seed.login.as_str())?,
+        kind: if seed.is_bot {
+            AccountKind::Bot
+        } else {
+            AccountKind::Person
+        },
+        email: seed.email.clone(),
+        token: Some(Token::of(&seed.token)),
+        created_at: now,
+    });
+    Ok(())
+}
+
+fn add_repo(document: &mut Document, seed: &SeedRepo, now: Timestamp) -> anyhow::Result<()> {
+    let whole = RepoName::try_from(seed.name.as_str())?;
+    let Some((owner, name)) = whole.as_str().split_once('/') else {
+        bail!("its name has no owner");
+    };
+    if name.contains('/') || name.ends_with(".git") {
+        bail!("its name must be `owner/name`");
+    }
+    if document.repo_by_name(owner, name).is_some() {
+        bail!("the seed names it twice");
+    }
+    let collaborators = collaborators(document, seed)?;
+    let owner = owner_of(document, owner, now)?;
+    let id = document.next_repo();
+    document.repos.push(Repo {
+        id,
+        owner,
+        name: name.to_owned(),
+        is_public: seed.is_public,
+        default_branch: REPO_FIRST_BRANCH.to_owned(),
+        collaborators,
+        parent: None,
+        last_number: 0,
+        created_at: now,
+        pushed_at: now,
+    });
+    for hook in &seed.hooks {
+        let hook_id = document.next_id();
+        document.hooks.push(Hook {
+            id: hook_id,
+            repo: id,
+            dialect: Dialect::GitHub,
+            url: hook.url.clone(),
+            secret: hook.secret.clone(),
+            is_greeted: false,
+            created_at: now,
+        });
+    }
+    Ok(())
+}
+
+fn collaborators(document: &Document, seed: &SeedRepo) -> anyhow::Result<BTreeMap<UserId, Role>> {
+    let mut collaborators = BTreeMap::new();
+    for (login, role) in &seed.collaborators {
+        let account = document
+            .account_by_login(login)
+            .with_context(|| format!("its collaborator {login} is not among the users"))?;
+        let role = Role::deserialize(Value::from(role.as_str()))
+            .with_context(|| format!("the role of {login} is none of none, read, write, admin"))?;
+        collaborators.insert(account.id, role);
+    }
+    Ok(collaborators)
+}
+
+fn owner_of(document: &mut Document, login: &str, now: Timestamp) -> anyhow::Result<UserId> {
+    if let Some(account) = document.account_by_login(login) {
+        return Ok(account.id);
+    }
+    let id = document.next_user();
+    document.accounts.push(Account {
+        id,
+        login: Login::try_from(login)?,
+        kind: AccountKind::Organization,
+        email: None,
+        token: None,
+        created_at: now,
+    });
+    Ok(id)
+}

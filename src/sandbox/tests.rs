@@ -1,0 +1,1 @@
+//! The sandbox over HTTP, as its clients see it.

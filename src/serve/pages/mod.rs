@@ -1,0 +1,88 @@
+//! What people open in a browser: rollouts as columns of waves. Plain HTML, no script, dark and light.
+
+mod frame;
+mod rollout;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+
+use crate::core::ids::RolloutId;
+use crate::core::rollout::Rollout;
+use crate::store::Store;
+
+/// How many rollouts the first page shows.
+const RECENT: u32 = 50;
+
+/// The pages over a store; they only read.
+pub fn router(store: Store) -> Router {
+    Router::new()
+        .route("/", get(recent))
+        .route("/rollouts.json", get(recent_json))
+        .route("/rollouts/{id}", get(one))
+        .route("/style.css", get(style))
+        .with_state(store)
+}
+
+async fn recent(State(store): State<Store>) -> Result<Markup, Broken> {
+    Ok(rollout::list(&newest(&store).await?))
+}
+
+async fn recent_json(State(store): State<Store>) -> Result<Json<Vec<Rollout>>, Broken> {
+    Ok(Json(newest(&store).await?))
+}
+
+async fn newest(store: &Store) -> Result<Vec<Rollout>, Broken> {
+    Ok(store.recent_rollouts(RECENT).await?.into_iter().map(|(rollout, _)| rollout).collect())
+}
+
+/// One rollout as a page, or as JSON under `<id>.json`.
+async fn one(State(store): State<Store>, Path(name): Path<String>) -> Result<Response, Broken> {
+    let (id, as_json) = match name.strip_suffix(".json") {
+        Some(id) => (id, true),
+        None => (name.as_str(), false),
+    };
+    let found = match RolloutId::try_from(id) {
+        Ok(id) => store.rollout(&id).await?,
+        Err(_) => None,
+    };
+    Ok(match found {
+        None => (StatusCode::NOT_FOUND, missing()).into_response(),
+        Some((rollout, _)) if as_json => Json(rollout).into_response(),
+        Some((rollout, _)) => rollout::page(&rollout).into_response(),
+    })
+}
+
+async fn style() -> impl IntoResponse {
+    ([("content-type", "text/css; charset=utf-8"), ("cache-control", "max-age=300")], include_str!("style.css"))
+}
+
+fn missing() -> Markup {
+    frame::page("Not found", false, &html! {
+        h1 { "Not found" }
+        p { "There is no rollout of that name. " a href="/" { "The recent ones are here." } }
+    })
+}
+
+/// The store did not answer: logged once here, and said on the page without its inner words.
+struct Broken(anyhow::Error);
+
+impl<E: Into<anyhow::Error>> From<E> for Broken {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for Broken {
+    fn into_response(self) -> Response {
+        tracing::error!(error = format!("{:#}", self.0), "a page could not be read from the store");
+        let body = frame::page("Not available", false, &html! {
+            h1 { "Not available" }
+            p { "The server cannot read its store at the moment; its log says why. Try again in a while." }
+        });
+        (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
+    }
+}

@@ -2,15 +2,11 @@
 
 pub mod local;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 use secrecy::SecretString;
 
-use crate::core::config::server::ExecutorKind;
 use crate::core::job::{JobKey, JobSpec};
-use crate::executor::local::{Local, LocalOptions};
 
 /// Starts jobs somewhere, and looks after them.
 #[async_trait]
@@ -31,11 +27,4 @@ pub enum Seen {
     Alive,
     /// It is gone, or was never here.
     Gone,
-}
-
-/// Opens the executor of a kind.
-pub fn open(kind: ExecutorKind, options: LocalOptions) -> anyhow::Result<Arc<dyn Executor>> {
-    match kind {
-        ExecutorKind::Local => Ok(Arc::new(Local::open(options)?)),
-    }
 }

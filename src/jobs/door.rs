@@ -8,7 +8,6 @@ use crate::core::gate::admit::{Cleared, admit};
 use crate::core::job::{Answer, Question};
 use crate::core::plan::Planned;
 use crate::engine::Checkout;
-use crate::jobs::has_failed;
 use crate::runner::Runner;
 
 /// A gate's door: the decision is the same behind each.
@@ -23,8 +22,6 @@ pub enum Verdict {
     Nothing,
     Apply(Cleared),
     Wait,
-    /// A member has no plan, so there is nothing to approve.
-    Fail,
     Refuse,
     /// A member has no plan.
     Fail(String),
@@ -47,7 +44,6 @@ impl Door {
             Answer::Apply(clearance) => {
                 Verdict::Apply(admit(question.plans, &clearance).context("nothing was applied")?)
             }
-            Answer::Wait { .. } if has_failed(&question.plans) => Verdict::Fail,
             Answer::Wait { .. } => Verdict::Wait,
             Answer::Refuse { .. } => Verdict::Refuse,
             Answer::Fail { why } => Verdict::Fail(why),

@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::job::{JobSpec, Report, Work};
 use crate::core::outcome::Outcome;
-use crate::core::plan::{PlanResult, Planned};
 use crate::engine::{Checkout, Engine, Tool};
 use crate::jobs::door::Door;
 use crate::jobs::lease::Lease;
@@ -89,14 +88,6 @@ fn checkout(folder: &Path, spec: &JobSpec, options: &JobOptions) -> Checkout {
         stop: options.stop.clone(),
         ..Checkout::below(folder)
     }
-}
-
-/// Whether one of several plans could not be made.
-fn has_failed(plans: &[Planned]) -> bool {
-    plans.iter().any(|it| match it.result {
-        PlanResult::Failed { .. } => true,
-        PlanResult::Made(_) | PlanResult::Deferred { .. } => false,
-    })
 }
 
 /// The report of a job that stopped at an error of its own.

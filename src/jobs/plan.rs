@@ -3,10 +3,10 @@
 use crate::core::ids::Root;
 use crate::core::job::Report;
 use crate::core::outcome::Outcome;
-use crate::core::plan::Planned;
+use crate::core::plan::{PlanResult, Planned};
 use crate::engine::Lock;
 use crate::jobs::source::Source;
-use crate::jobs::{Site, has_failed, report};
+use crate::jobs::{Site, report};
 
 /// Finds what a change reaches and plans it; with `only`, no more than those roots of it.
 pub(super) async fn run(mut site: Site, source: &Source, only: &[Root]) -> anyhow::Result<Report> {
@@ -33,7 +33,11 @@ pub(super) async fn run(mut site: Site, source: &Source, only: &[Root]) -> anyho
 }
 
 fn outcome(plans: &[Planned]) -> Outcome {
-    if has_failed(plans) {
+    let has_failed = |it: &Planned| match it.result {
+        PlanResult::Failed { .. } => true,
+        PlanResult::Made(_) | PlanResult::Deferred { .. } => false,
+    };
+    if plans.iter().any(has_failed) {
         Outcome::Failed
     } else {
         Outcome::Done

@@ -10,7 +10,7 @@ use super::*;
 use crate::core::ids::Root;
 use crate::core::plan::PlanResult;
 use crate::engine::terraform::tests::{tools, turn};
-use crate::jobs::tests::server::{Server, clear, clear_others, wait};
+use crate::jobs::tests::server::{Server, clear, clear_others, fail, wait};
 
 /// A repository with two commits, the server of one job about it, and the job's folder.
 struct World {
@@ -144,12 +144,13 @@ async fn a_wave_that_waits_applies_nothing_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_wave_with_a_member_that_cannot_be_planned_fails_and_says_so_to_its_server() {
+async fn a_wave_whose_server_says_that_it_fails_says_why() {
     for tool in tools() {
         let world = World::new(tool, &[("net", &resource("local.nothing"))]).await;
-        world.server.state().answer = wait;
+        world.server.state().answer = fail;
         assert_eq!(world.wave(&["net"]).await.unwrap(), Outcome::Failed);
-        assert!(has_failed(&world.server.state().asked));
+        let error = world.report().error.unwrap();
+        assert!(error.contains("Reference to undeclared local value"), "{error}");
     }
 }
 

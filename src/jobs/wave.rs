@@ -16,7 +16,6 @@ pub(super) async fn run(site: &Site, members: &[Root]) -> anyhow::Result<Report>
     match site.door.ask(&site.checkout, plans).await? {
         Verdict::Nothing => Ok(report(Outcome::Done)),
         Verdict::Wait => Ok(report(Outcome::Waiting)),
-        Verdict::Fail => Ok(report(Outcome::Failed)),
         Verdict::Refuse => Ok(report(Outcome::Refused)),
         Verdict::Fail(why) => Ok(Report {
             error: Some(why),

@@ -27,8 +27,6 @@ pub(super) struct State {
     repositories: PathBuf,
     spec: JobSpec,
     pub(super) answer: fn(&Question) -> Answer,
-    /// What was asked last.
-    pub(super) asked: Vec<Planned>,
     pub(super) ends: Vec<Report>,
     /// How many ends find the server restarting.
     pub(super) ends_refused: usize,
@@ -51,7 +49,6 @@ impl Server {
             repositories: folder.to_owned(),
             spec: spec(base, head),
             answer: wait,
-            asked: Vec::new(),
             ends: Vec::new(),
             ends_refused: 0,
             cancels_apply: false,
@@ -116,6 +113,14 @@ pub(super) fn wait(_: &Question) -> Answer {
     Answer::Wait {
         digest: None,
         why: "nobody approved yet".to_owned(),
+    }
+}
+
+/// A member has no plan.
+pub(super) fn fail(question: &Question) -> Answer {
+    match &question.plans[0].result {
+        PlanResult::Failed { why, .. } => Answer::Fail { why: why.clone() },
+        PlanResult::Made(_) | PlanResult::Deferred { .. } => panic!("{question:?}"),
     }
 }
 
@@ -192,9 +197,7 @@ async fn beat(Shared(state): App, Json(beat): Json<Beat>) -> Result<Json<BeatAns
 }
 
 async fn gate(Shared(state): App, Json(question): Json<Question>) -> Json<Answer> {
-    let mut state = state.lock().unwrap();
-    state.asked.clone_from(&question.plans);
-    Json((state.answer)(&question))
+    Json((state.lock().unwrap().answer)(&question))
 }
 
 async fn end(Shared(state): App, Json(report): Json<Report>) -> Result<Json<()>, StatusCode> {

@@ -41,6 +41,7 @@ impl Job {
         let _ = setsid();
         // The token is in this process's memory, and code of the repository runs beside it as the same user.
         set_dumpable(false).context("cannot close this process to others")?;
+        start_log();
         let token = read_token()?;
         tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -69,6 +70,14 @@ impl Job {
             .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)))
             .collect()
     }
+}
+
+/// The executor keeps standard error as the job's log.
+fn start_log() {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .init();
 }
 
 fn read_token() -> anyhow::Result<SecretString> {

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::core::estate::Files;
-use crate::core::gate::decide::Cleared;
+use crate::core::gate::admit::Cleared;
 use crate::core::ids::Root;
 use crate::core::job::Applied;
 use crate::core::plan::Planned;

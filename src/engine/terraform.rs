@@ -9,21 +9,25 @@ mod place;
 mod progress;
 mod run;
 mod scrub;
+mod source;
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::Mutex;
+use std::io;
+use std::sync::{Mutex, MutexGuard};
 
+use anyhow::Context;
 use async_trait::async_trait;
 use futures::StreamExt;
 
-use crate::core::gate::decide::Cleared;
+use crate::core::gate::admit::Cleared;
 use crate::core::ids::Root;
 use crate::core::job::Applied;
-use crate::core::plan::{Draft, Planned};
+use crate::core::plan::{Draft, Planned, Remark};
 use crate::engine::terraform::failure::Failure;
 use crate::engine::terraform::progress::Progress;
 use crate::engine::terraform::run::{Made, Run};
+use crate::engine::terraform::source::Source;
 use crate::engine::{Checkout, Engine, Lock, Tool};
 
 /// The tool, and the plan files it made in this process: nothing else is ever applied.
@@ -41,15 +45,26 @@ impl Terraform {
         }
     }
 
-    async fn plan_one(&self, run: &Run<'_>, lock: Lock) -> Result<Draft, Failure> {
-        let Some(made) = run.plan(lock).await? else {
-            return run.empty_draft();
-        };
-        let draft = run.draft(&run.show(&made).await?)?;
-        match lock {
-            Lock::Take => self.keep(run.root(), made),
-            Lock::Leave => made.discard(),
+    async fn plan_one(&self, run: &Run<'_>, source: &Source, lock: Lock) -> Result<Draft, Failure> {
+        let lost = run.loses_state()?;
+        if let (Lock::Take, Some(why)) = (lock, lost) {
+            return Err(Failure::new(format!("Not planned to be applied: {why}")));
         }
+        let mut draft = match run.plan(lock).await? {
+            None => draft::of(run, source, None)?,
+            Some(made) => {
+                let draft = draft::of(run, source, Some(run.show(&made).await?))?;
+                match lock {
+                    Lock::Take => self.keep(run.root(), made),
+                    Lock::Leave => made.discard(),
+                }
+                draft
+            }
+        };
+        draft.remarks.extend(lost.map(|why| Remark {
+            address: None,
+            text: format!("A wave will not apply it: {why}."),
+        }));
         Ok(draft)
     }
 
@@ -61,18 +76,18 @@ impl Terraform {
     }
 
     fn keep(&self, root: &Root, made: Made) {
-        self.made
-            .lock()
-            .expect("nothing panics while it holds this lock")
-            .insert(root.clone(), made);
+        self.made().insert(root.clone(), made);
     }
 
     /// A plan file is applied once.
     fn take(&self, root: &Root) -> Option<Made> {
+        self.made().remove(root)
+    }
+
+    fn made(&self) -> MutexGuard<'_, BTreeMap<Root, Made>> {
         self.made
             .lock()
             .expect("nothing panics while it holds this lock")
-            .remove(root)
     }
 }
 
@@ -85,19 +100,24 @@ impl Engine for Terraform {
         lock: Lock,
     ) -> anyhow::Result<Vec<Planned>> {
         place::prepare(checkout)?;
+        let sources = gather(checkout, members)?;
         let runs: Vec<Run> = members
             .iter()
             .map(|root| Run::new(&self.tool, checkout, root))
             .collect();
         let ready = init_all(checkout, &runs).await;
         let progress = Progress::start(checkout, "planning", members.len());
-        let tries = runs.iter().zip(ready).map(|(run, ready)| async {
-            let result = match ready {
-                Ok(()) => self.plan_one(run, lock).await,
-                Err(failure) => Err(failure),
-            };
-            progress.count(result)
-        });
+        let tries = runs
+            .iter()
+            .zip(&sources)
+            .zip(ready)
+            .map(|((run, source), ready)| async {
+                let result = match ready {
+                    Ok(()) => self.plan_one(run, source, lock).await,
+                    Err(failure) => Err(failure),
+                };
+                progress.count(result)
+            });
         let width = checkout.parallelism.max(1);
         let results = at_once(width, tries.collect()).await;
         let results = members.iter().cloned().zip(results).collect();
@@ -118,6 +138,14 @@ impl Engine for Terraform {
         });
         Ok(at_once(width, tries.collect()).await)
     }
+}
+
+/// Read before any tool runs: `init` leaves files in a root, and what runs while planning may change others.
+fn gather(checkout: &Checkout, members: &[Root]) -> anyhow::Result<Vec<Source>> {
+    let sources = members.iter().map(|root| Source::gather(checkout, root));
+    sources
+        .collect::<io::Result<_>>()
+        .context("cannot read what the roots' providers and provisioners refer to")
 }
 
 /// One init at a time may write to a cache that others read, and none while a plan uses what it holds.

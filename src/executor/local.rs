@@ -30,6 +30,9 @@ const KEPT: &str = "kept";
 /// Exit codes after which nobody needs the log: done, waits, refused, stood down.
 const CALM: [&str; 4] = ["0", "3", "4", "6"];
 
+/// How long an interrupted job may usually take: a tool in it has ten minutes, and then the job reports.
+pub const GRACE: Duration = Duration::from_secs(15 * 60);
+
 /// What the local executor is told once.
 #[derive(Clone, Debug)]
 pub struct LocalOptions {
@@ -43,7 +46,7 @@ pub struct LocalOptions {
     pub plan_env: Vec<(String, String)>,
     /// Names and values that jobs get which apply.
     pub apply_env: Vec<(String, String)>,
-    /// How long an interrupted job may take to write its state before it is killed.
+    /// How long an interrupted job may take before it is killed: longer than a tool may take to write its state.
     pub grace: Duration,
 }
 

@@ -41,9 +41,9 @@ impl Door {
         let answer = runner.ask(&question).await.context("cannot ask the gate")?;
         Ok(match answer {
             Answer::Nothing => Verdict::Nothing,
-            Answer::Apply(clearance) => Verdict::Apply(admit(question.plans, &clearance).context(
-                "the server cleared other plans than this job made; nothing was applied",
-            )?),
+            Answer::Apply(clearance) => {
+                Verdict::Apply(admit(question.plans, &clearance).context("nothing was applied")?)
+            }
             Answer::Wait { .. } => Verdict::Wait,
             Answer::Refuse { .. } => Verdict::Refuse,
             Answer::Fail { why } => Verdict::Fail(why),

@@ -52,9 +52,9 @@ pub async fn carry_out(runner: Arc<Runner>, options: &JobOptions) -> anyhow::Res
     let lease = Lease::keep(&runner, &checkout);
     let ended = work(&runner, &spec, checkout, options).await;
     let mut report = ended.unwrap_or_else(|error| failed(&error));
-    report.cancelled = options.stop.is_cancelled();
-    if let Some(why) = lease.lost() {
-        report.error.get_or_insert(why);
+    match lease.lost() {
+        Some(why) => report.error = Some(why),
+        None => report.cancelled = options.stop.is_cancelled(),
     }
     runner.end(&report).await?;
     Ok(report.outcome)

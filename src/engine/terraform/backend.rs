@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 use serde::Deserialize;
@@ -73,6 +73,25 @@ pub(super) fn read(data: &Path, env: &[(String, String)]) -> anyhow::Result<Valu
     Ok(record
         .backend
         .map_or_else(|| json!({"type": "local"}), |it| places(it, env)))
+}
+
+/// Whether the state would be a file below `job`, and so be gone with it. `root` is where the tool runs.
+pub(super) fn goes_with(backend: &Value, root: &Path, job: &Path) -> bool {
+    if backend["type"] != "local" {
+        return false;
+    }
+    let path = backend["path"].as_str().unwrap_or("terraform.tfstate");
+    let mut resolved = PathBuf::new();
+    for part in root.join(path).components() {
+        match part {
+            Component::ParentDir => {
+                resolved.pop();
+            }
+            Component::CurDir => {}
+            Component::RootDir | Component::Normal(_) | Component::Prefix(_) => resolved.push(part),
+        }
+    }
+    resolved.starts_with(job)
 }
 
 fn places(backend: Backend, env: &[(String, String)]) -> Value {
@@ -162,6 +181,27 @@ mod tests {
             backend(&json!({"type": "http", "config": {"address": null}}), &env),
             json!({"type": "http", "address": "https://tf.example/a"})
         );
+    }
+
+    #[test]
+    fn a_state_below_the_jobs_folder_goes_with_it() {
+        for (backend, goes) in [
+            (json!({"type": "local"}), true),
+            (json!({"type": "local", "path": "../../x.tfstate"}), true),
+            (
+                json!({"type": "local", "path": "../../../x.tfstate"}),
+                false,
+            ),
+            (json!({"type": "local", "path": "/states/x.tfstate"}), false),
+            (json!({"type": "s3", "path": "x"}), false),
+        ] {
+            let root = Path::new("/jobs/1/checkout/net");
+            assert_eq!(
+                goes_with(&backend, root, Path::new("/jobs/1")),
+                goes,
+                "{backend}"
+            );
+        }
     }
 
     #[test]

@@ -6,13 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::core::ids::Root;
 use crate::core::key::hex;
-use crate::core::plan::Draft;
 use crate::engine::terraform::failure::Failure;
-use crate::engine::terraform::{draft, place};
+use crate::engine::terraform::{backend, place};
 use crate::engine::{Checkout, Lock, Tool};
 use crate::process::{Program, Ran};
 
@@ -21,7 +21,7 @@ const INIT_LIMIT: Duration = Duration::from_secs(30 * 60);
 const PLAN_LIMIT: Duration = Duration::from_secs(2 * 3600);
 const APPLY_LIMIT: Duration = Duration::from_secs(24 * 3600);
 /// How long an interrupted command may take to end.
-const PLAN_GRACE: Duration = Duration::from_secs(60);
+const PLAN_GRACE: Duration = Duration::from_secs(300);
 /// An apply waits for the call in flight and writes its state; what is killed before that is lost.
 const APPLY_GRACE: Duration = Duration::from_secs(600);
 /// How much plan JSON is read.
@@ -67,12 +67,31 @@ impl<'a> Run<'a> {
         if self.folder.exists() {
             fs::remove_dir_all(&self.folder).map_err(|it| self.trouble("clear", &it))?;
         }
-        place::make(&self.data()).map_err(|it| self.trouble("make", &it))?;
+        place::make(&self.folder_of_tool()).map_err(|it| self.trouble("make", &it))?;
         let program = self.program(&["init", "-input=false", "-no-color"])?;
         let ran = self
             .ran(program.limit(INIT_LIMIT).grace(PLAN_GRACE))
             .await?;
         self.expect_success("Initialising", &ran)
+    }
+
+    /// Where the root keeps its state, as the tool recorded it.
+    pub(super) fn backend(&self) -> Result<Value, Failure> {
+        backend::read(&self.folder_of_tool(), &self.checkout.env)
+            .map_err(|error| Failure::new(format!("{error:#}")))
+    }
+
+    /// Why the root must not be applied, as a clause: a state that goes with the job would orphan what it holds.
+    pub(super) fn loses_state(&self) -> Result<Option<&'static str>, Failure> {
+        let (backend, dir) = (self.backend()?, self.dir()?);
+        let job = self.checkout.scratch.canonicalize();
+        let job = job.map_err(|it| self.trouble("find", &it))?;
+        let is_lost = job
+            .parent()
+            .is_some_and(|job| backend::goes_with(&backend, &dir, job));
+        Ok(is_lost.then_some(
+            "its state would be a file beside it, gone with the job; give it a backend that stays, such as `s3`",
+        ))
     }
 
     /// Plans the root; none when there is nothing to do.
@@ -115,16 +134,6 @@ impl<'a> Run<'a> {
             )));
         }
         Ok(ran.stdout)
-    }
-
-    /// What a plan's JSON says it would do.
-    pub(super) fn draft(&self, json: &[u8]) -> Result<Draft, Failure> {
-        draft::of_json(self.checkout, self.root, &self.data(), json)
-    }
-
-    /// A plan that does nothing.
-    pub(super) fn empty_draft(&self) -> Result<Draft, Failure> {
-        draft::empty(self.checkout, self.root, &self.data())
     }
 
     /// Applies a plan file, if it still is the one that was made.
@@ -242,7 +251,8 @@ impl<'a> Run<'a> {
             .map_err(|why| Failure::new(format!("Refused: {why}")))
     }
 
-    fn data(&self) -> PathBuf {
+    /// The folder that the tool keeps for this root: its backend's record, modules, providers.
+    fn folder_of_tool(&self) -> PathBuf {
         self.folder.join("data")
     }
 
@@ -273,4 +283,24 @@ impl Made {
 
 fn sha256_of(file: &Path) -> io::Result<String> {
     Ok(hex(&Sha256::digest(fs::read(file)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_file_that_somebody_wrote_to_is_not_the_one_that_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plan");
+        fs::write(&file, "tide").unwrap();
+        let made = Made::seal(file.clone()).unwrap();
+        assert!(made.is_untouched());
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        fs::write(&file, "surge").unwrap();
+        assert!(!made.is_untouched());
+    }
 }

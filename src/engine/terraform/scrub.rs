@@ -7,6 +7,9 @@ const CAP: usize = 20_000;
 /// Shorter values are no secrets, and would be found everywhere.
 const SHORTEST: usize = 4;
 
+/// Ends of names whose values are no secrets, and help to understand a message.
+const PLAIN: [&str; 3] = ["_REGION", "_USER", "_USERNAME"];
+
 /// Makes a tool's text fit for people.
 pub(super) fn scrub(checkout: &Checkout, text: &str) -> String {
     let mut text = text.trim().to_owned();
@@ -28,6 +31,7 @@ fn secrets(checkout: &Checkout) -> Vec<(&str, &str)> {
     let mut all: Vec<(&str, &str)> = checkout
         .env
         .iter()
+        .filter(|(name, _)| !PLAIN.iter().any(|end| name.ends_with(end)))
         .flat_map(|(name, value)| {
             let lines = value.lines().map(str::trim);
             std::iter::once(value.as_str())

@@ -1,5 +1,4 @@
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -62,7 +61,8 @@ impl Place {
 
     /// The same roots in the folder of another job.
     fn in_another_job(&self) -> Checkout {
-        let other = Checkout::below(&self.folder.path().join("job-2"));
+        let mut other = Checkout::below(&self.folder.path().join("job-2"));
+        other.files.clone_from(&self.checkout.files);
         fs::create_dir_all(other.dir.parent().unwrap()).unwrap();
         let copied = Command::new("cp")
             .arg("-r")
@@ -72,13 +72,36 @@ impl Place {
         other
     }
 
-    fn write(&self, root: &str, text: &str) {
+    fn write(&mut self, root: &str, text: &str) {
         let folder = self.checkout.dir.join(root);
         fs::create_dir_all(&folder).unwrap();
         let backend = format!(
             "terraform {{\n  backend \"local\" {{\n    path = \"../../../{root}.tfstate\"\n  }}\n}}\n"
         );
-        fs::write(folder.join("main.tf"), backend + text).unwrap();
+        let text = backend + text;
+        fs::write(folder.join("main.tf"), &text).unwrap();
+        self.checkout.files.insert(format!("{root}/main.tf"), text);
+    }
+
+    /// A repository that a root can fetch a module from; its address.
+    fn module(&self, text: &str) -> String {
+        let folder = self.folder.path().join("module");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("main.tf"), text).unwrap();
+        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+        for args in [
+            &["init", "-q"][..],
+            &["add", "."],
+            &["commit", "-q", "-m", "Module"],
+        ] {
+            let git = Command::new("git")
+                .args(who)
+                .args(args)
+                .current_dir(&folder)
+                .status();
+            assert!(git.unwrap().success());
+        }
+        format!("git::file://{}", folder.display())
     }
 
     /// Applies a root as somebody at their desk would.
@@ -142,7 +165,7 @@ fn why(planned: &Planned) -> &str {
 #[tokio::test]
 async fn a_plan_holds_what_applying_would_do() {
     for tool in tools() {
-        let place = Place::new(tool).await;
+        let mut place = Place::new(tool).await;
         place.write("net", &replaced_with("\"one\""));
         let plans = place.plan(&["net"]).await;
         assert_eq!(actions(&plans[0]), [[Action::Create]]);
@@ -156,19 +179,65 @@ async fn a_plan_holds_what_applying_would_do() {
 
 #[tokio::test]
 async fn another_job_plans_the_same_subject() {
+    let paths = "[path.cwd, path.module, abspath(path.module)]";
     for tool in tools() {
-        let place = Place::new(tool).await;
-        place.write("net", &resource("[path.cwd, abspath(path.module)]"));
+        let mut place = Place::new(tool).await;
+        let source = place.module(&resource(paths));
+        let module = format!("module \"it\" {{\n  source = \"{source}\"\n}}\n");
+        place.write("net", &(resource(paths) + &module));
         let here = place.plan(&["net"]).await;
         let there = plan(&place.engine(), &place.in_another_job(), &["net"]).await;
+        assert_eq!(actions(&here[0]).len(), 2);
         assert_eq!(here, there);
+    }
+}
+
+#[tokio::test]
+async fn what_a_provisioner_runs_is_in_the_subject_though_not_in_the_plan() {
+    let root = |command: &str| {
+        format!(
+            "resource \"terraform_data\" \"it\" {{\n  provisioner \"local-exec\" {{\n    command = \"{command}\"\n  }}\n}}\n"
+        )
+    };
+    for tool in tools() {
+        let mut place = Place::new(tool).await;
+        place.write("net", &root("echo ebb"));
+        let ebb = place.plan(&["net"]).await;
+        place.write("net", &root("echo flood"));
+        let flood = place.plan(&["net"]).await;
+        let (ebb, flood) = (&draft(&ebb[0]).subject, &draft(&flood[0]).subject);
+        assert_eq!(ebb.changes, flood.changes);
+        assert_ne!(ebb, flood);
+    }
+}
+
+#[tokio::test]
+async fn a_root_whose_state_would_go_with_the_job_is_previewed_but_not_planned_to_be_applied() {
+    for tool in tools() {
+        let place = Place::new(tool).await;
+        fs::create_dir_all(place.checkout.dir.join("net")).unwrap();
+        fs::write(place.checkout.dir.join("net/main.tf"), resource("1")).unwrap();
+        let members = [Root::try_from("net").unwrap()];
+        let engine = place.engine();
+        let preview = engine.plan(&place.checkout, &members, Lock::Leave);
+        let preview = preview.await.unwrap();
+        let remarks = &draft(&preview[0]).remarks;
+        assert!(
+            remarks[0].text.starts_with("A wave will not apply it"),
+            "{remarks:?}"
+        );
+        let plans = place.plan(&["net"]).await;
+        assert!(
+            why(&plans[0]).contains("give it a backend that stays"),
+            "{plans:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_root_that_fails_does_not_hold_up_another() {
     for tool in tools() {
-        let place = Place::new(tool).await;
+        let mut place = Place::new(tool).await;
         place.write("bad", &resource("local.nothing"));
         place.write("net", &resource("1"));
         let plans = place.plan(&["bad", "net"]).await;
@@ -207,7 +276,7 @@ async fn a_root_that_reads_what_never_applied_waits_for_it() {
 #[tokio::test]
 async fn a_tree_with_programs_for_the_tool_is_refused() {
     for tool in tools() {
-        let place = Place::new(tool).await;
+        let mut place = Place::new(tool).await;
         for poison in [".terraform", "terraform.d"] {
             place.write(poison.trim_matches('.'), &resource("1"));
             let root = place.checkout.dir.join(poison.trim_matches('.'));
@@ -224,7 +293,7 @@ async fn a_tree_with_programs_for_the_tool_is_refused() {
 
 #[tokio::test]
 async fn a_root_that_leaves_the_repository_is_refused() {
-    let place = Place::new(Tool {
+    let mut place = Place::new(Tool {
         kind: EngineKind::Terraform,
         program: "/bin/false".into(),
         wrapper: None,

@@ -131,8 +131,8 @@ impl Program {
 
     /// Runs it to its end. Dropping the future kills the whole process group.
     pub async fn run(mut self) -> io::Result<Ran> {
-        let input = std::mem::take(&mut self.stdin);
         let mut group = Group::spawn(&mut self.command())?;
+        let input = std::mem::take(&mut self.stdin);
         let (stdin, stdout, stderr) = (
             group.child.stdin.take(),
             group.child.stdout.take(),

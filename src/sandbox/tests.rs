@@ -2,6 +2,7 @@
 
 mod git;
 mod hooks;
+mod pages;
 mod pulls;
 mod states;
 mod talk;
@@ -221,15 +222,17 @@ async fn the_journal_holds_no_secret() {
     );
 }
 
+type Spoil = dyn Fn(&mut Seed);
+
 #[test]
 fn a_seed_that_cannot_be_is_refused_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = |change: &dyn Fn(&mut Seed)| {
+    let refused = |change: &Spoil| {
         let mut seed = seed(None);
         change(&mut seed);
         format!("{:#}", create(&dir.path().join("new"), &seed).unwrap_err())
     };
-    let cases: [(&str, &dyn Fn(&mut Seed)); 5] = [
+    let cases: [(&str, &Spoil); 6] = [
         ("their token is empty", &|it| it.users[0].token.clear()),
         ("names them twice", &|it| {
             it.users[1].login = "Ada".to_owned()
@@ -241,6 +244,9 @@ fn a_seed_that_cannot_be_is_refused_with_the_reason() {
             it.repos[0]
                 .collaborators
                 .insert("ada".to_owned(), "owner".to_owned());
+        }),
+        ("addresses of its own", &|it| {
+            it.repos[0].name = "api/infra".to_owned()
         }),
         ("must be `owner/name`", &|it| {
             it.repos[0].name = "a/b/c".to_owned()

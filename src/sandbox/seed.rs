@@ -118,6 +118,9 @@ fn add_repo(document: &mut Document, seed: &SeedRepo, now: Timestamp) -> anyhow:
     if name.contains('/') || name.ends_with(".git") {
         bail!("its name must be `owner/name`");
     }
+    if ["api", "sandbox", "state"].contains(&owner) {
+        bail!("the sandbox has addresses of its own under {owner}/");
+    }
     if document.repo_by_name(owner, name).is_some() {
         bail!("the seed names it twice");
     }

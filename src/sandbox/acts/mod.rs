@@ -11,7 +11,7 @@ mod talk;
 use jiff::Timestamp;
 
 pub(crate) use crate::sandbox::acts::merge::{MergeMethod, Merging};
-pub(crate) use crate::sandbox::acts::open::NewPull;
+pub(crate) use crate::sandbox::acts::open::{NewPull, find_head};
 pub(crate) use crate::sandbox::acts::revise::Revision;
 pub(crate) use crate::sandbox::acts::talk::{NewReview, NewStatus, Reacted};
 

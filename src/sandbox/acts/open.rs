@@ -6,6 +6,7 @@ use crate::sandbox::acts::{Act, Denied};
 use crate::sandbox::model::Document;
 use crate::sandbox::model::happening::What;
 use crate::sandbox::model::pull::{Base, Head, Pull, PullKey, PullState, Size};
+use crate::sandbox::model::repo::Repo;
 
 /// A pull request to be opened.
 pub(crate) struct NewPull {
@@ -128,4 +129,22 @@ impl Act<'_> {
             closed_at: None,
         }
     }
+}
+
+/// The repository and branch that `branch`, or `owner:branch` of this repository and its forks, names.
+pub(crate) fn find_head(
+    document: &Document,
+    repo: RepoId,
+    head: &str,
+) -> Result<(RepoId, String), Denied> {
+    let Some((owner, branch)) = head.split_once(':') else {
+        return Ok((repo, head.to_owned()));
+    };
+    let is_owned = |it: &&Repo| {
+        let login = document.account(it.owner).login.as_str();
+        login.eq_ignore_ascii_case(owner) && (it.id == repo || it.parent == Some(repo))
+    };
+    let found = document.repos.iter().find(is_owned);
+    let found = found.ok_or_else(|| Denied::Invalid(format!("head {head} is not there")))?;
+    Ok((found.id, branch.to_owned()))
 }

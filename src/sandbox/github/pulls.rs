@@ -7,8 +7,7 @@ use axum::response::IntoResponse;
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
-use crate::core::ids::RepoId;
-use crate::sandbox::acts::{MergeMethod, Merging, NewPull, Revision};
+use crate::sandbox::acts::{MergeMethod, Merging, NewPull, Revision, find_head};
 use crate::sandbox::github::ask::{Answer, Here, Refused, read};
 use crate::sandbox::model::Document;
 use crate::sandbox::model::pull::{Pull, PullKey, PullState};
@@ -94,28 +93,6 @@ pub(crate) async fn open(here: Here, body: Bytes) -> Answer {
     };
     let key = here.act().open(&new).await?;
     answer(&here, key, StatusCode::CREATED).await
-}
-
-/// The repository and branch that `branch` or `owner:branch` names.
-fn find_head(document: &Document, repo: RepoId, head: &str) -> Result<(RepoId, String), Refused> {
-    let Some((owner, branch)) = head.split_once(':') else {
-        return Ok((repo, head.to_owned()));
-    };
-    let is_owned = |id| {
-        document
-            .account(id)
-            .login
-            .as_str()
-            .eq_ignore_ascii_case(owner)
-    };
-    let here = document.repo(repo);
-    if is_owned(here.owner) {
-        return Ok((repo, branch.to_owned()));
-    }
-    let mut forks = document.repos.iter().filter(|it| it.parent == Some(repo));
-    let fork = forks.find(|it| is_owned(it.owner));
-    let fork = fork.ok_or_else(|| Refused::invalid(format!("head {head} is not there")))?;
-    Ok((fork.id, branch.to_owned()))
 }
 
 #[derive(Deserialize)]

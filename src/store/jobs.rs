@@ -100,6 +100,13 @@ pub struct Job {
     pub ended_at: Option<Timestamp>,
 }
 
+/// How many jobs are not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobCounts {
+    pub queued: i64,
+    pub running: i64,
+}
+
 #[derive(sqlx::FromRow)]
 struct Row {
     spec: String,
@@ -196,6 +203,15 @@ impl Jobs {
             sqlx::query_as(SQL).bind(millis(now)).fetch_all(run).await
         })?;
         jobs(rows)
+    }
+
+    /// Counts what waits and what runs.
+    pub async fn counts(&self) -> sqlx::Result<JobCounts> {
+        const SQL: &str = "SELECT (SELECT count(*) FROM jobs WHERE state = 'queued'),
+            (SELECT count(*) FROM jobs WHERE state = 'running')";
+        let (queued, running) =
+            on!(read &self.db, run => sqlx::query_as(SQL).fetch_one(run).await)?;
+        Ok(JobCounts { queued, running })
     }
 
     /// The newest try at a part.

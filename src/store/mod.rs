@@ -31,7 +31,9 @@ pub use crate::store::bell::{Bell, Listener};
 pub use crate::store::inbox::{
     Claimed, DeadDelivery, Delivery, Filed, Finished, Inbox, InboxCounts,
 };
-pub use crate::store::jobs::{Added, Beaten, Cancelled, Ended, Job, JobState, Jobs, Standing};
+pub use crate::store::jobs::{
+    Added, Beaten, Cancelled, Ended, Job, JobCounts, JobState, Jobs, Standing,
+};
 pub use crate::store::outbox::{ClaimedEffect, EffectKey, Outbox, OutboxCounts};
 
 /// The server's memory.

@@ -15,8 +15,6 @@ mod outbox;
 mod pulls;
 mod repos;
 mod rollouts;
-#[cfg(test)]
-mod tests;
 mod tips;
 
 use jiff::Timestamp;
@@ -140,3 +138,6 @@ fn key(repo: &Repo) -> (&str, i64) {
 fn millis(now: Timestamp) -> i64 {
     now.as_millisecond()
 }
+
+#[cfg(test)]
+mod tests;

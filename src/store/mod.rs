@@ -15,8 +15,6 @@ mod outbox;
 mod pulls;
 mod repos;
 mod rollouts;
-#[cfg(test)]
-mod tests;
 mod tips;
 
 use jiff::Timestamp;
@@ -31,7 +29,9 @@ pub use crate::store::bell::{Bell, Listener};
 pub use crate::store::inbox::{
     Claimed, DeadDelivery, Delivery, Filed, Finished, Inbox, InboxCounts,
 };
-pub use crate::store::jobs::{Added, Beaten, Cancelled, Ended, Job, JobState, Jobs, Standing};
+pub use crate::store::jobs::{
+    Added, Beaten, Cancelled, Ended, Job, JobCounts, JobState, Jobs, Standing,
+};
 pub use crate::store::outbox::{ClaimedEffect, EffectKey, Outbox, OutboxCounts};
 
 /// The server's memory.
@@ -138,3 +138,6 @@ fn key(repo: &Repo) -> (&str, i64) {
 fn millis(now: Timestamp) -> i64 {
     now.as_millisecond()
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,6 +89,8 @@ async fn no_more_jobs_run_than_there_are_places() {
         assert_eq!(start(&store, at(0)).await.as_deref(), Some("a/1"));
         assert_eq!(start(&store, at(0)).await.as_deref(), Some("b/1"));
         assert_eq!(start(&store, at(0)).await, None);
+        let counts = store.jobs.counts().await.unwrap();
+        assert_eq!((counts.queued, counts.running), (1, 2));
         let waiting = store.jobs.queued(10).await.unwrap();
         assert_eq!(waiting[0].spec.key.part, "c");
         store

@@ -1,5 +1,7 @@
 //! The jobs: one row a try at a part, from being asked for to its end.
 
+mod job;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::core::event::{Event, Lane};
@@ -7,8 +9,11 @@ use crate::core::ids::{Attempt, DeliveryId};
 use crate::core::job::{JobEnd, JobKey, JobSpec, Report};
 use crate::core::outcome::Outcome;
 use crate::store::bell::Bell;
-use crate::store::db::{Db, Tx, from_json, lane, name, on, small, time, to_json};
+use crate::store::db::{Db, Tx, from_json, lane, name, on, small, to_json};
+use crate::store::jobs::job::{Row, job, jobs, state};
 use crate::store::{inbox, key, millis};
+
+pub use crate::store::jobs::job::{Job, JobState};
 
 /// The jobs.
 #[derive(Clone)]
@@ -73,43 +78,11 @@ pub enum Standing {
     Unknown,
 }
 
-/// A job's state.
+/// How many jobs are not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobState {
-    /// It waits for a free place.
-    Queued,
-    Running,
-    Ended,
-    Lost,
-    Cancelled,
-}
-
-/// A job as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Job {
-    pub spec: JobSpec,
-    pub state: JobState,
-    /// How often it was started; more than once when it never reported.
-    pub starts: u32,
-    /// Whether it reported since it was started.
-    pub has_beaten: bool,
-    /// What it said it is doing.
-    pub doing: String,
-    pub added_at: Timestamp,
-    pub started_at: Option<Timestamp>,
-    pub ended_at: Option<Timestamp>,
-}
-
-#[derive(sqlx::FromRow)]
-struct Row {
-    spec: String,
-    state: String,
-    starts: i64,
-    beaten: bool,
-    doing: String,
-    added_at: i64,
-    started_at: Option<i64>,
-    ended_at: Option<i64>,
+pub struct JobCounts {
+    pub queued: i64,
+    pub running: i64,
 }
 
 macro_rules! select {
@@ -196,6 +169,15 @@ impl Jobs {
             sqlx::query_as(SQL).bind(millis(now)).fetch_all(run).await
         })?;
         jobs(rows)
+    }
+
+    /// Counts what waits and what runs.
+    pub async fn counts(&self) -> sqlx::Result<JobCounts> {
+        const SQL: &str = "SELECT (SELECT count(*) FROM jobs WHERE state = 'queued'),
+            (SELECT count(*) FROM jobs WHERE state = 'running')";
+        let (queued, running) =
+            on!(read &self.db, run => sqlx::query_as(SQL).fetch_one(run).await)?;
+        Ok(JobCounts { queued, running })
     }
 
     /// The newest try at a part.
@@ -388,32 +370,4 @@ fn never_started() -> JobEnd {
 
 fn attempt(job: &JobKey) -> i64 {
     i64::from(job.attempt.0)
-}
-
-fn jobs(rows: Vec<Row>) -> sqlx::Result<Vec<Job>> {
-    rows.into_iter().map(job).collect()
-}
-
-fn job(row: Row) -> sqlx::Result<Job> {
-    Ok(Job {
-        spec: from_json(&row.spec)?,
-        state: state(&row.state)?,
-        starts: small(row.starts),
-        has_beaten: row.beaten,
-        doing: row.doing,
-        added_at: time(row.added_at)?,
-        started_at: row.started_at.map(time).transpose()?,
-        ended_at: row.ended_at.map(time).transpose()?,
-    })
-}
-
-fn state(text: &str) -> sqlx::Result<JobState> {
-    Ok(match text {
-        "queued" => JobState::Queued,
-        "running" => JobState::Running,
-        "ended" => JobState::Ended,
-        "lost" => JobState::Lost,
-        "cancelled" => JobState::Cancelled,
-        _ => return Err(sqlx::Error::Decode("an unknown job state".into())),
-    })
 }

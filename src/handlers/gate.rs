@@ -9,7 +9,7 @@ use crate::core::job::{Answer, JobSpec, Question, Work};
 use crate::core::plan::mask::Run;
 use crate::core::rollout::Rollout;
 use crate::core::rollout::answer::Decided;
-use crate::core::rollout::step::Asked;
+use crate::core::rollout::step::{self, Asked};
 use crate::handlers::App;
 use crate::handlers::desk::Desk;
 use crate::ledger::Ledger;
@@ -20,7 +20,7 @@ pub async fn ask(app: &App, job: &JobSpec, question: Question, now: Timestamp) -
     let Work::Wave { rollout: id, wave: number, .. } = &job.work else {
         bail!("the job {} has no gate to ask at", job.key);
     };
-    let runs: Vec<Run> = question.plans.into_iter().map(|it| it.seal_or_say(&app.digest_key)).collect();
+    let runs = step::sealed(question.plans, &app.digest_key);
     let stored = app.store.rollout(id).await?;
     let (mut rollout, version) = stored.with_context(|| format!("the rollout {id} is not known"))?;
     if !rollout.is_asking(*number, job.key.attempt) {

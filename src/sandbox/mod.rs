@@ -90,9 +90,11 @@ pub async fn serve(
 impl Sandbox {
     fn open(dir: &Path, address: String) -> anyhow::Result<Self> {
         std::fs::create_dir_all(dir.join("deliveries"))?;
+        // Git runs in folders of its own, so a path that is relative to ours would name another place there.
+        let dir = &dir.canonicalize()?;
         Ok(Self {
             address,
-            dir: dir.to_owned(),
+            dir: dir.clone(),
             desk: Desk::open(dir)?,
             shelf: Shelf::new(dir.join("git")),
             journal: Journal::open(dir)?,

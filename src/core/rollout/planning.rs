@@ -74,8 +74,7 @@ pub fn planned(memory: &mut PullMemory, job: &JobKey, end: JobEnd, key: &Derived
         }
         JobEnd::Said(report) => match (report.survey, report.error, report.outcome) {
             (Some(survey), None, Outcome::Done | Outcome::Failed) => {
-                let runs = report.plans.into_iter().map(|it| it.seal_or_say(key)).collect();
-                let (plans, unplanned) = step::sorted(runs);
+                let (plans, unplanned) = step::sorted(step::sealed(report.plans, key));
                 Planning::Done { head, survey, plans, unplanned }
             }
             (_, error, _) => {

@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use crate::core::gate::facts::{Finished, Use};
 use crate::core::ids::{Attempt, Gate, Root, WaveNumber};
 use crate::core::job::{Applied, JobEnd, JobKey, JobSpec, Report, Work};
+use crate::core::key::DerivedKey;
 use crate::core::outcome::Outcome;
-use crate::core::plan::Plan;
+use crate::core::plan::{Plan, Planned};
 use crate::core::plan::mask::Run;
 use crate::core::refusal::Refusal;
 use crate::core::rollout::answer::Decided;
@@ -27,6 +28,15 @@ impl Asked {
         let (plans, unplanned) = sorted(runs);
         Self { plans, unplanned, state: decided.state.clone(), spent: decided.spent.clone() }
     }
+}
+
+/// Seals what a job planned; a draft that is not one is a run that failed, with the reason.
+pub fn sealed(planned: Vec<Planned>, key: &DerivedKey) -> Vec<Run> {
+    let seal = |planned: Planned| {
+        let root = planned.root.clone();
+        planned.seal(key).unwrap_or_else(|error| Run::Failed { root, why: error.to_string(), detail: String::new() })
+    };
+    planned.into_iter().map(seal).collect()
 }
 
 /// Sorts runs into plans, and members without one with the reason.

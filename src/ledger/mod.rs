@@ -182,7 +182,6 @@ fn push_line(file: &mut Vec<u8>, line: &str) {
         file.push(b'\n');
     }
     file.extend_from_slice(line.as_bytes());
-    file.push(b'\n');
 }
 
 fn subject(facts: &[Fact]) -> String {

@@ -223,7 +223,7 @@ async fn every_line_ends_whatever_another_tool_left() {
     world.write(&[("_gates/tf-apply.jsonl", theirs)]).await;
     let ledger = world.ledger("one.git").await;
     ledger.append(&[approval("a")]).await.unwrap();
-    let expected = format!("{theirs}\n{}\n", approval("a").line());
+    let expected = format!("{theirs}\n{}", approval("a").line());
     assert_eq!(world.file("_gates/tf-apply.jsonl").await, expected);
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::core::gate::facts::{Approval, Fact, Finished, Pending, Use};
 
 impl Fact {
-    /// The fact as one line of its file, without the line's end.
+    /// The fact as one line of its file, with the line's end: a shell that appends cannot glue two records.
     pub fn line(&self) -> String {
         let mut fields = match self {
             Self::Pending(it) => pending(it),
@@ -18,8 +18,9 @@ impl Fact {
         fields["id"] = json!(self.id());
         fields["op"] = json!(self.op());
         fields["gate"] = json!(self.gate());
-        serde_json_canonicalizer::to_string(&without_null(fields))
-            .expect("a value with a JSON form has a canonical one")
+        let text = serde_json_canonicalizer::to_string(&without_null(fields))
+            .expect("a value with a JSON form has a canonical one");
+        text + "\n"
     }
 }
 

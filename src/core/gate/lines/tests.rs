@@ -124,7 +124,7 @@ fn all_facts() -> Vec<Fact> {
 
 #[test]
 fn facts_are_written_as_the_formats_say() {
-    let lines: String = all_facts().iter().map(|it| it.line() + "\n").collect();
+    let lines: String = all_facts().iter().map(Fact::line).collect();
     assert_eq!(lines, LINES, "\n{lines}");
 }
 
@@ -281,7 +281,7 @@ fn a_use_that_cannot_be_read_voids_the_approvals_before_it() {
             ..approval()
         }),
     );
-    let file = format!("{}\n{}\n", first.line(), second.line());
+    let file = first.line() + &second.line();
     for broken in [
         "{",
         r#"{"version":1,"op":"o","gate":"g","timestamp":"t","kind":"appl1ed"}"#,
@@ -303,7 +303,7 @@ fn a_line_repeated_later_counts_where_it_first_stood() {
     let approval = Fact::Approval(approval()).line();
     let spaced = approval.replace("\":", "\" : ");
     for again in [&approval, &spaced] {
-        let file = format!("{approval}\n{ask}\n {again}\n");
+        let file = format!("{approval}{ask} {again}");
         let facts = Facts::read(&op(), &file, "");
         let numbers: Vec<_> = facts.lines.iter().map(|it| it.number).collect();
         assert_eq!(numbers, [1, 2], "{again}");

@@ -240,14 +240,19 @@ fn a_mark_of_another_shape_than_its_value_hides_all_of_it() {
 
 #[test]
 fn what_is_secret_on_one_side_is_shown_on_neither() {
-    let change = json!({
-        "actions": ["update"],
-        "before": { "pin": "123" }, "after": { "pin": "123" },
-        "before_sensitive": {}, "after_sensitive": { "pin": true },
-    });
-    let change = change_of(&plan_of(&change));
-    assert!(change.before["pin"]["$sensitive"].is_string());
-    assert_eq!(change.before, change.after);
+    for (before, after) in [
+        (json!({}), json!({ "pin": true })),
+        (json!({ "pin": true }), json!({})),
+    ] {
+        let change = json!({
+            "actions": ["update"],
+            "before": { "pin": "123" }, "after": { "pin": "123" },
+            "before_sensitive": before, "after_sensitive": after,
+        });
+        let change = change_of(&plan_of(&change));
+        assert!(change.before["pin"]["$sensitive"].is_string());
+        assert_eq!(change.before, change.after);
+    }
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! One wave as a note shows it, wherever it comes from: an open pull request or a rollout.
+
+use crate::core::command::{Allowed, Command, DigestPrefix, Target};
+use crate::core::effect::Ask;
+use crate::core::gate::Mode;
+use crate::core::ids::{Actor, Digest, Gate, Root, WaveNumber};
+use crate::core::job::Applied;
+use crate::core::note::text::{code, fence, names};
+use crate::core::plan::totals::ChangeKind;
+use crate::core::plan::{Plan, Totals};
+use crate::core::rollout::Unplanned;
+
+/// A wave, ready to be shown.
+pub(super) struct WaveView<'a> {
+    pub(super) number: WaveNumber,
+    /// Sorted by name.
+    pub(super) members: Vec<&'a Root>,
+    /// Sorted by root.
+    pub(super) plans: Vec<&'a Plan>,
+    /// Plans of an earlier try that differ from those above: what somebody was asked to approve.
+    pub(super) asked: Vec<&'a Plan>,
+    pub(super) unplanned: Vec<&'a Unplanned>,
+    /// How its members' applies ended.
+    pub(super) applied: &'a [Applied],
+    pub(super) digest: Option<&'a Digest>,
+    /// Where it stands, in a few words of Markdown.
+    pub(super) state: String,
+    /// What somebody has to do about it, as Markdown.
+    pub(super) call: Option<String>,
+    /// Whether its digest is what a reader would approve.
+    pub(super) asks: bool,
+}
+
+impl WaveView<'_> {
+    /// What a person who reads the note would approve.
+    pub(super) fn ask(&self) -> Option<Ask> {
+        let digest = self.digest.filter(|_| self.asks)?;
+        Some(Ask {
+            gate: Gate::of_wave(self.number),
+            digest: digest.clone(),
+        })
+    }
+
+    /// Members whose plan does nothing.
+    pub(super) fn unchanged(&self) -> usize {
+        self.plans.iter().filter(|it| it.is_empty()).count()
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        self.plans.iter().map(|it| it.totals()).sum()
+    }
+}
+
+/// What plans do, in words: `destroys 1, replaces 2, updates 3`; none when they do nothing.
+pub(super) fn doing(totals: &Totals) -> Option<String> {
+    let counted = [
+        ("destroys", totals.delete),
+        ("replaces", totals.replace),
+        ("forgets", totals.forget),
+        ("updates", totals.update),
+        ("creates", totals.create),
+        ("moves or imports", totals.other),
+    ];
+    let mut words: Vec<String> = counted
+        .iter()
+        .filter(|(_, number)| *number > 0)
+        .map(|(verb, number)| format!("{verb} {number}"))
+        .collect();
+    match totals.outputs {
+        0 => {}
+        1 => words.push("changes 1 output".to_owned()),
+        many => words.push(format!("changes {many} outputs")),
+    }
+    Some(words.join(", ")).filter(|it| !it.is_empty())
+}
+
+/// Whether people must see a change without unfolding anything.
+pub(super) fn is_always_open(kind: ChangeKind) -> bool {
+    match kind {
+        ChangeKind::Replace | ChangeKind::Delete | ChangeKind::Forget => true,
+        ChangeKind::Create | ChangeKind::Update | ChangeKind::Move | ChangeKind::Import => false,
+    }
+}
+
+/// How to approve a wave: who may, the command to copy, and how to name the plans.
+pub(super) fn how_to_approve(
+    number: WaveNumber,
+    digest: &Digest,
+    (allowed, authors): (&Allowed, &[&Actor]),
+) -> String {
+    if allowed.approval.mode == Mode::Sealed {
+        return "Only a sealed approval counts here, and this version cannot check seals yet: \
+                it stays waiting.\n"
+            .to_owned();
+    }
+    let approve = |digest| Command::Approve {
+        target: Some(Target::Wave(number)),
+        digest,
+    };
+    let pinned = approve(DigestPrefix::read(digest.short()));
+    format!(
+        "{who}:\n\n{command}\nThat approves the plans shown here, {short}. \
+         To name them in the comment: {pinned}\n",
+        who = who_approves(allowed, authors),
+        command = fence("", &approve(None).line(allowed.spelling)),
+        short = code(digest.short()),
+        pinned = code(pinned.line(allowed.spelling)),
+    )
+}
+
+fn who_approves(allowed: &Allowed, authors: &[&Actor]) -> String {
+    let whoever = "Whoever may write to this repository can approve it";
+    if allowed.approval.author || authors.is_empty() {
+        return whoever.to_owned();
+    }
+    let authors = names(authors.iter().map(|it| &it.login), 5);
+    format!("{whoever}, except {authors}, whose change it is")
+}
+
+/// How to run a wave again.
+pub(super) fn how_to_run_again(number: WaveNumber, allowed: &Allowed) -> String {
+    let command = Command::Apply { wave: Some(number) };
+    fence("", &command.line(allowed.spelling))
+}

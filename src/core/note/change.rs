@@ -114,15 +114,15 @@ pub(super) fn add_remarks(parts: &mut Parts, waves: &[WaveView]) {
 pub(super) fn add_diffs(parts: &mut Parts, waves: &[WaveView]) {
     for wave in waves {
         for plan in &wave.plans {
-            add_diff(parts, wave, (plan, ""));
+            add_diff(parts, wave, plan, "");
         }
         for plan in &wave.asked {
-            add_diff(parts, wave, (plan, ", as it was when it asked"));
+            add_diff(parts, wave, plan, ", as it was when it asked");
         }
     }
 }
 
-fn add_diff(parts: &mut Parts, wave: &WaveView, (plan, when): (&Plan, &str)) {
+fn add_diff(parts: &mut Parts, wave: &WaveView, plan: &Plan, when: &str) {
     let Some(doing) = doing(&plan.totals()) else {
         return;
     };

@@ -24,7 +24,7 @@ use crate::core::estate::radius::Radius;
 use crate::core::ids::{Digest, Sha, WaveNumber};
 use crate::core::note::fit::{Parts, Rank};
 use crate::core::note::plan::Planned;
-use crate::core::note::text::{code, count, fence, fold, link, prose};
+use crate::core::note::text::{code, count, fence, fold, link, prose, sentences};
 use crate::core::note::wave::{WaveView, doing};
 use crate::core::rollout::Rollout;
 use crate::core::rollout::pull::{Planning, PullMemory};
@@ -103,14 +103,22 @@ fn without_plans(input: &PullNote) -> String {
     let details = &input.memory.details;
     match &input.memory.planning {
         Planning::Not { .. } if details.is_fork() => {
-            "### tidegate does not plan this pull request\n\n\
-             Its commits are in another repository (a fork). Planning runs the code it plans, and code from a fork \
-             never runs with this repository's credentials. Somebody who may write to this repository can look at the \
-             change, push it to a branch here, and open a pull request from that.\n"
-                .to_owned()
+            let whose = match details.head_repo {
+                Some(_) => "Its commits are in another repository (a fork).",
+                None => "The repository of its commits is gone, or was never shown to tidegate.",
+            };
+            format!(
+                "### tidegate does not plan this pull request\n\n\
+                 {whose} Planning runs the code it plans, and code from elsewhere never runs with this repository's \
+                 credentials. Somebody who may write to this repository can look at the change, push it to a branch \
+                 here, and open a pull request from that.\n"
+            )
         }
         Planning::Not { why } => {
-            format!("### tidegate does not plan this pull request\n\n{}\n", prose(why))
+            format!(
+                "### tidegate does not plan this pull request\n\n{}\n",
+                sentences(why)
+            )
         }
         Planning::Running { head } => format!(
             "### Planning {}\n\nThis note will show what the change would do.\n",
@@ -119,8 +127,11 @@ fn without_plans(input: &PullNote) -> String {
         Planning::Failed { head, why } => format!(
             "### {} could not be planned\n\n{}\n\nTo try again:\n\n{}",
             code(head.short()),
-            prose(why),
-            fence("", &Command::Plan { roots: Vec::new() }.line(input.allowed.spelling))
+            sentences(why),
+            fence(
+                "",
+                &Command::Plan { roots: Vec::new() }.line(input.allowed.spelling)
+            )
         ),
         Planning::Done { head, .. } => nothing_reached(head),
     }

@@ -8,7 +8,7 @@ use crate::core::gate::Policy;
 use crate::core::ids::{Digest, Root, WaveNumber};
 use crate::core::note::PullNote;
 use crate::core::note::text::{code, count, names};
-use crate::core::note::wave::{WaveView, doing, how_to_approve};
+use crate::core::note::wave::{Approvers, WaveView, doing};
 use crate::core::plan::{Plan, Totals};
 use crate::core::rollout::Unplanned;
 
@@ -39,7 +39,7 @@ pub(super) fn waves<'a>(input: &PullNote<'a>, planned: &Planned<'a>) -> Vec<Wave
             .iter()
             .filter(|it| planned.survey.reach.members.contains(*it))
             .collect();
-        (!members.is_empty()).then(|| wave(input, planned, (WaveNumber(number), members)))
+        (!members.is_empty()).then(|| wave(input, planned, WaveNumber(number), members))
     });
     reached.collect()
 }
@@ -47,7 +47,8 @@ pub(super) fn waves<'a>(input: &PullNote<'a>, planned: &Planned<'a>) -> Vec<Wave
 fn wave<'a>(
     input: &PullNote<'a>,
     planned: &Planned<'a>,
-    (number, members): (WaveNumber, BTreeSet<&'a Root>),
+    number: WaveNumber,
+    members: BTreeSet<&'a Root>,
 ) -> WaveView<'a> {
     let mut plans: Vec<&Plan> = planned
         .plans
@@ -129,11 +130,14 @@ fn call(input: &PullNote, view: &WaveView, outlook: &Outlook) -> Option<String> 
     match outlook {
         Outlook::Nothing | Outlook::Free => None,
         Outlook::Asks(digest) => {
-            let authors = [&input.memory.details.author];
+            let approvers = Approvers {
+                allowed: input.allowed,
+                authors: vec![&input.memory.details.author],
+            };
             Some(format!(
                 "\n**Wave {number} will wait for an approval once this is merged**: {why} {how}",
                 why = why_it_waits(input.allowed.gate, view),
-                how = how_to_approve(number, digest, (input.allowed, &authors)),
+                how = approvers.how(number, digest),
             ))
         }
         Outlook::Approved(digest, by) => Some(format!(

@@ -4,23 +4,26 @@ use std::collections::BTreeSet;
 
 use crate::core::command::{Allowed, Command, Target};
 use crate::core::effect::StatusState;
-use crate::core::ids::{Actor, Digest};
+use crate::core::ids::Digest;
 use crate::core::job::Moved;
 use crate::core::note::text::{cell, code, count, prose};
-use crate::core::note::wave::{WaveView, how_to_approve, how_to_run_again};
+use crate::core::note::wave::{Approvers, WaveView, how_to_run_again};
 use crate::core::plan::Plan;
 use crate::core::rollout::{Rollout, Wave, WaveState};
 
 /// The rollout's waves, by number.
 pub(super) fn waves<'a>(rollout: &'a Rollout, allowed: &Allowed) -> Vec<WaveView<'a>> {
-    let authors: Vec<&Actor> = rollout.authors.iter().collect();
+    let approvers = Approvers {
+        allowed,
+        authors: rollout.authors.iter().collect(),
+    };
     let mut waves: Vec<&Wave> = rollout.waves.iter().collect();
     waves.sort_by_key(|it| it.number);
-    let views = waves.into_iter().map(|it| view(it, allowed, &authors));
+    let views = waves.into_iter().map(|it| view(it, &approvers));
     views.collect()
 }
 
-fn view<'a>(wave: &'a Wave, allowed: &Allowed, authors: &[&Actor]) -> WaveView<'a> {
+fn view<'a>(wave: &'a Wave, approvers: &Approvers) -> WaveView<'a> {
     let sorted = |plans: &'a [Plan]| {
         let mut plans: Vec<&Plan> = plans.iter().collect();
         plans.sort_by_key(|it| &it.root);
@@ -43,7 +46,7 @@ fn view<'a>(wave: &'a Wave, allowed: &Allowed, authors: &[&Actor]) -> WaveView<'
         applied: &wave.applied,
         digest: digest(&wave.state),
         state: state(&wave.state),
-        call: call(wave, allowed, authors),
+        call: call(wave, approvers),
         asks: matches!(
             wave.state,
             WaveState::Waiting { .. } | WaveState::Refused { .. }
@@ -85,16 +88,16 @@ fn state(state: &WaveState) -> String {
     }
 }
 
-fn call(wave: &Wave, allowed: &Allowed, authors: &[&Actor]) -> Option<String> {
+fn call(wave: &Wave, approvers: &Approvers) -> Option<String> {
     let number = wave.number;
     let approve = |digest: &Option<Digest>| match digest {
-        Some(digest) => how_to_approve(number, digest, (allowed, authors)),
+        Some(digest) => approvers.how(number, digest),
         None => format!(
             "There is no plan to approve. Run it again once that is mended:\n\n{}",
-            how_to_run_again(number, allowed)
+            how_to_run_again(number, approvers.allowed)
         ),
     };
-    let again = || how_to_run_again(number, allowed);
+    let again = || how_to_run_again(number, approvers.allowed);
     let call = match &wave.state {
         WaveState::Waiting { digest, why } => {
             format!(

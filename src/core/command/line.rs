@@ -76,8 +76,9 @@ fn row_of(word: &str) -> Option<&'static VerbRow> {
 fn misspelt(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
     let known = VERBS.iter().map(|it| it.word).chain([NAME]);
+    let letters = word.chars().count();
     known
-        .filter(|it| it.len() >= SHORTEST_MISSPELT)
+        .filter(|it| it.len() >= SHORTEST_MISSPELT && it.len().abs_diff(letters) <= 1)
         .find(|it| distance(&word, it) == 1)
 }
 

@@ -31,11 +31,8 @@ pub fn read(body: &str) -> Vec<Result<Command, Refusal>> {
     let body = body.replace("\r\n", "\n").replace('\r', "\n");
     let shown = shown_text(&body);
     let quotes = fenced_quotes(&body);
-    let is_read = |at: usize| {
-        shown.iter().any(|it| it.contains(&at)) && !quotes.iter().any(|it| it.contains(&at))
-    };
     let found: Vec<_> = lines(&body)
-        .filter(|it| is_read(it.start))
+        .filter(|it| is_in(&shown, it.start) && !is_in(&quotes, it.start))
         .filter_map(|it| line::read(&without_comments(&body[it])))
         .collect();
     if found.len() > MAX_COMMANDS {
@@ -47,6 +44,12 @@ pub fn read(body: &str) -> Vec<Result<Command, Refusal>> {
         return vec![Err(Refusal::new("the comment", why, hint))];
     }
     found
+}
+
+/// Whether one of some ranges, which follow each other, holds a place.
+fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
+    let after = ranges.partition_point(|it| it.start <= at);
+    ranges[..after].last().is_some_and(|it| it.contains(&at))
 }
 
 /// Each line's range from its first visible character to its end. Lines indented by four or more are left out: they

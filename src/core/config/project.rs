@@ -131,11 +131,8 @@ fn read_after(reader: &mut Reader, at: &At) -> Option<BTreeMap<String, Vec<Strin
             ..at.clone()
         };
         check_glob(reader, &name, &key.name);
-        let none = (
-            "names no root",
-            "list what goes before it, or remove the key",
-        );
-        let items = reader.some(&at, none).unwrap_or_default();
+        let hint = "list what goes before it, or remove the key";
+        let items = reader.some(&at, "names no root", hint).unwrap_or_default();
         let before = reader.texts(&items, read_glob);
         if before.contains(&key.name) {
             reader.wrong::<()>(&at, "puts the root after itself", "");

@@ -188,7 +188,8 @@ impl Reader {
     pub(super) fn need<T>(
         &mut self,
         section: &Section,
-        (key, hint): (&str, &str),
+        key: &str,
+        hint: &str,
         read: impl FnOnce(&mut Self, &At) -> Option<T>,
     ) -> Option<T> {
         match section.get(key) {
@@ -235,11 +236,7 @@ impl Reader {
     }
 
     /// The items of a list that must have some.
-    pub(super) fn some<'a>(
-        &mut self,
-        at: &At<'a>,
-        (what, hint): (&str, &str),
-    ) -> Option<Vec<At<'a>>> {
+    pub(super) fn some<'a>(&mut self, at: &At<'a>, what: &str, hint: &str) -> Option<Vec<At<'a>>> {
         let items = self.list(at)?;
         if items.is_empty() {
             return self.wrong(at, what, hint);

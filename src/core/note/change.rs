@@ -2,23 +2,30 @@
 
 use crate::core::note::diff;
 use crate::core::note::fit::{Parts, Rank};
-use crate::core::note::text::{code, count, fence, fold, html, prose, tool_lines};
+use crate::core::note::text::{capped, code, count, fence, fold, html, prose, tool_lines};
 use crate::core::note::wave::{WaveView, doing, is_always_open};
-use crate::core::plan::{Change, Mode, Plan};
+use crate::core::plan::totals::ChangeKind;
+use crate::core::plan::{Change, Mode, Plan, Remark};
+
+/// The most of a tool's own words that is shown, in characters; the reason stands at their beginning.
+const LONGEST_TOOL_TEXT: usize = 6_000;
 
 /// Adds every root without a plan and every apply that failed, the reason first; the tool's own words are folded.
 pub(super) fn add_failures(parts: &mut Parts, waves: &[WaveView]) {
     let unplanned: Vec<_> = waves.iter().flat_map(|it| &it.unplanned).collect();
     if !unplanned.is_empty() {
         let title = format!("\n**Not planned: {}**\n", count(unplanned.len(), "root"));
-        parts.add(Rank::Failure, title);
+        parts.add(Rank::Frame, title);
     }
     for root in unplanned {
         let line = format!("\n{}: {}\n", code(&root.root), prose(&root.why));
         parts.add(Rank::Failure, line);
         if !root.detail.trim().is_empty() {
             let title = format!("What the tool said of <code>{}</code>", html(&root.root));
-            let text = fence("text", &tool_lines(&root.detail));
+            let text = fence(
+                "text",
+                &tool_lines(&capped(&root.detail, LONGEST_TOOL_TEXT)),
+            );
             parts.add(Rank::ToolText, fold(&title, &text));
         }
     }
@@ -35,7 +42,7 @@ fn add_failed_applies(parts: &mut Parts, waves: &[WaveView]) {
         return;
     }
     let title = format!("\n**Not applied: {}**\n\n", count(failed.len(), "root"));
-    parts.add(Rank::Failure, title);
+    parts.add(Rank::Frame, title);
     for (root, error) in failed {
         parts.add(
             Rank::Failure,
@@ -54,11 +61,15 @@ pub(super) fn add_destroys(parts: &mut Parts, waves: &[WaveView]) {
     if changes.is_empty() {
         return;
     }
-    let title = format!(
-        "\n**Destroyed, replaced or forgotten: {}**\n\n",
-        changes.len()
-    );
-    parts.add(Rank::Destroy, title);
+    let forgets = changes
+        .iter()
+        .any(|(_, it)| it.kind() == ChangeKind::Forget);
+    let title = if forgets {
+        "Destroyed, replaced or forgotten"
+    } else {
+        "Destroyed or replaced"
+    };
+    parts.add(Rank::Frame, format!("\n**{title}: {}**\n\n", changes.len()));
     for (plan, change) in changes {
         let line = format!(
             "- **{}** {} in {}{}\n",
@@ -72,7 +83,7 @@ pub(super) fn add_destroys(parts: &mut Parts, waves: &[WaveView]) {
 }
 
 fn reason(plan: &Plan, change: &Change) -> String {
-    let about = |it: &&crate::core::plan::Remark| it.address.as_ref() == Some(&change.address);
+    let about = |it: &&Remark| it.address.as_ref() == Some(&change.address);
     let mut reasons: Vec<String> = plan
         .remarks
         .iter()
@@ -103,15 +114,15 @@ pub(super) fn add_remarks(parts: &mut Parts, waves: &[WaveView]) {
 pub(super) fn add_diffs(parts: &mut Parts, waves: &[WaveView]) {
     for wave in waves {
         for plan in &wave.plans {
-            add_diff(parts, wave, (plan, ""));
+            add_diff(parts, wave, plan, "");
         }
         for plan in &wave.asked {
-            add_diff(parts, wave, (plan, ", as it was when it asked"));
+            add_diff(parts, wave, plan, ", as it was when it asked");
         }
     }
 }
 
-fn add_diff(parts: &mut Parts, wave: &WaveView, (plan, when): (&Plan, &str)) {
+fn add_diff(parts: &mut Parts, wave: &WaveView, plan: &Plan, when: &str) {
     let Some(doing) = doing(&plan.totals()) else {
         return;
     };

@@ -1,6 +1,6 @@
 //! A plan's changes as lines, attribute by attribute, from the same subject that its digest covers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
@@ -82,93 +82,110 @@ fn output_lines(output: &OutputChange) -> Vec<String> {
             path => format!("{name}.{path}"),
         };
     }
-    shown(lines, "")
+    shown(&lines, "")
 }
 
 fn attributes(before: &Value, after: &Value) -> Vec<String> {
-    shown(changed(before, after), "  ")
+    shown(&changed(before, after), "  ")
 }
 
-/// One attribute that differs.
-struct Line {
+/// One attribute that differs; what is null is not there, as Terraform sets all that nobody gave to null.
+struct Line<'a> {
     path: String,
-    before: Option<Value>,
-    after: Option<Value>,
+    before: &'a Value,
+    after: &'a Value,
 }
 
-fn shown(lines: Vec<Line>, indent: &str) -> Vec<String> {
+fn shown(lines: &[Line], indent: &str) -> Vec<String> {
     let more = lines.len().saturating_sub(MOST_ATTRIBUTES);
-    let shown = lines.iter().take(MOST_ATTRIBUTES).map(|it| {
-        let path = visible(&it.path);
-        match (&it.before, &it.after) {
-            (Some(before), Some(after)) => {
-                let (before, after) = both(before, after);
-                format!("~ {indent}{path}: {before} → {after}")
-            }
-            (Some(before), None) => format!("- {indent}{path}: {}", value(before)),
-            (None, after) => {
-                let after = after.as_ref().map(value).unwrap_or_default();
-                format!("+ {indent}{path}: {after}")
-            }
-        }
-    });
-    let mut shown: Vec<String> = shown.collect();
+    let mut shown: Vec<String> = lines
+        .iter()
+        .take(MOST_ATTRIBUTES)
+        .map(|it| shown_line(it, indent))
+        .collect();
     if more > 0 {
         shown.push(format!("# {indent}and {more} more attributes"));
     }
     shown
 }
 
-/// The leaves that differ, those that were there first in their own order.
-fn changed(before: &Value, after: &Value) -> Vec<Line> {
-    let (mut old, mut new) = (Vec::new(), Vec::new());
-    flatten("", before, &mut old);
-    flatten("", after, &mut new);
-    let after: BTreeMap<&str, &Value> = new
-        .iter()
-        .map(|(path, value)| (path.as_str(), *value))
-        .collect();
-    let before: BTreeSet<&str> = old.iter().map(|(it, _)| it.as_str()).collect();
-    let kept = old.iter().map(|(path, value)| Line {
-        path: path.clone(),
-        before: Some((*value).clone()),
-        after: after.get(path.as_str()).map(|it| (*it).clone()),
-    });
-    let added = new
-        .iter()
-        .filter(|(path, _)| !before.contains(path.as_str()));
-    let added = added.map(|(path, value)| Line {
-        path: path.clone(),
-        before: None,
-        after: Some((*value).clone()),
-    });
-    kept.chain(added)
-        .filter(|it| it.before != it.after)
-        .collect()
-}
-
-/// Every leaf with its path. What is null is not there: Terraform sets all that nobody gave to null.
-fn flatten<'a>(path: &str, value: &'a Value, leaves: &mut Vec<(String, &'a Value)>) {
-    match value {
-        Value::Null => {}
-        Value::Object(map) if !map.is_empty() && mark(map).is_none() => {
-            for (key, value) in map {
-                flatten(&child(path, key), value, leaves);
-            }
-        }
-        Value::Array(items) if !items.is_empty() => {
-            for (n, value) in items.iter().enumerate() {
-                flatten(&format!("{path}[{n}]"), value, leaves);
-            }
-        }
-        Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Array(_)
-        | Value::Object(_) => {
-            leaves.push((path.to_owned(), value));
+fn shown_line(line: &Line, indent: &str) -> String {
+    let path = visible(&line.path);
+    match (line.before, line.after) {
+        (Value::Null, after) => format!("+ {indent}{path}: {}", value(after)),
+        (before, Value::Null) => format!("- {indent}{path}: {}", value(before)),
+        (before, after) => {
+            let (before, after) = both(before, after);
+            format!("~ {indent}{path}: {before} → {after}")
         }
     }
+}
+
+/// The leaves that differ, by path.
+fn changed<'a>(before: &'a Value, after: &'a Value) -> Vec<Line<'a>> {
+    let mut lines = Vec::new();
+    let path = String::new();
+    collect(
+        Line {
+            path,
+            before,
+            after,
+        },
+        &mut lines,
+    );
+    lines
+}
+
+fn collect<'a>(line: Line<'a>, lines: &mut Vec<Line<'a>>) {
+    if line.before == line.after {
+        return;
+    }
+    let pairs = match (line.before, line.after) {
+        (Value::Null, Value::Object(_)) => of_maps(&line.path, line.before, line.after),
+        (Value::Object(_), Value::Null | Value::Object(_)) => {
+            of_maps(&line.path, line.before, line.after)
+        }
+        (Value::Null, Value::Array(_)) | (Value::Array(_), Value::Null | Value::Array(_)) => {
+            of_lists(&line.path, line.before, line.after)
+        }
+        (_, _) => None,
+    };
+    match pairs {
+        Some(pairs) => pairs.into_iter().for_each(|it| collect(it, lines)),
+        None => lines.push(line),
+    }
+}
+
+/// A map's values by key; none when one side is a mark, or neither holds anything.
+fn of_maps<'a>(path: &str, before: &'a Value, after: &'a Value) -> Option<Vec<Line<'a>>> {
+    let keys = |value: &'a Value| value.as_object().into_iter().flat_map(Map::keys);
+    if is_mark(before) || is_mark(after) {
+        return None;
+    }
+    let keys: BTreeSet<&String> = keys(before).chain(keys(after)).collect();
+    let lines = keys.into_iter().map(|key| Line {
+        path: child(path, key),
+        before: before.get(key).unwrap_or(&Value::Null),
+        after: after.get(key).unwrap_or(&Value::Null),
+    });
+    Some(lines.collect()).filter(|it: &Vec<Line>| !it.is_empty())
+}
+
+/// A list's items, side by side from where the lists begin to differ to where they end alike.
+fn of_lists<'a>(path: &str, before: &'a Value, after: &'a Value) -> Option<Vec<Line<'a>>> {
+    let items = |value: &'a Value| value.as_array().map(Vec::as_slice).unwrap_or_default();
+    let (old, new) = (items(before), items(after));
+    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[start..], &new[start..]);
+    let ends = old.iter().rev().zip(new.iter().rev());
+    let end = ends.take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[..old.len() - end], &new[..new.len() - end]);
+    let lines = (0..old.len().max(new.len())).map(|n| Line {
+        path: format!("{path}[{}]", start + n),
+        before: old.get(n).unwrap_or(&Value::Null),
+        after: new.get(n).unwrap_or(&Value::Null),
+    });
+    Some(lines.collect()).filter(|it: &Vec<Line>| !it.is_empty())
 }
 
 fn child(path: &str, key: &str) -> String {
@@ -193,13 +210,24 @@ fn mark(map: &Map<String, Value>) -> Option<String> {
     }
 }
 
+fn is_mark(value: &Value) -> bool {
+    value.as_object().is_some_and(|it| mark(it).is_some())
+}
+
+/// A value on one line. What a map or a list holds is only shown item by item, where its marks are known.
 fn value(value: &Value) -> String {
-    if let Value::Object(map) = value
-        && let Some(mark) = mark(map)
-    {
-        return mark;
+    match value {
+        Value::Object(map) => match mark(map) {
+            Some(mark) => mark,
+            None if map.is_empty() => "{}".to_owned(),
+            None => "{…}".to_owned(),
+        },
+        Value::Array(items) if items.is_empty() => "[]".to_owned(),
+        Value::Array(_) => "[…]".to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            visible(&capped(&value.to_string(), LONGEST_VALUE))
+        }
     }
-    visible(&capped(&value.to_string(), LONGEST_VALUE))
 }
 
 /// Two values side by side. Long texts that begin alike are shown from shortly before they differ.
@@ -244,8 +272,8 @@ mod tests {
             [
                 "~   id: \"x\" → (known after apply)",
                 "~   input.cidr: \"10.1\" → \"10.2\"",
-                "-   input.old: true",
                 "+   input.new[0]: 1",
+                "-   input.old: true",
             ]
         );
     }
@@ -259,6 +287,35 @@ mod tests {
             [
                 "~   a: (sensitive) → (sensitive)",
                 "~   b: 1 → 9007199254740993"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_list_is_shown_where_it_differs() {
+        assert_eq!(
+            diff(
+                json!({"a": ["x", "y", "z"]}),
+                json!({"a": ["w", "x", "y", "z"]})
+            ),
+            ["+   a[0]: \"w\""]
+        );
+        assert_eq!(
+            diff(json!({"a": ["x", "y", "z"]}), json!({"a": ["x", "Y"]})),
+            ["~   a[1]: \"y\" → \"Y\"", "-   a[2]: \"z\""]
+        );
+    }
+
+    #[test]
+    fn what_is_inside_a_changed_kind_stays_unsaid() {
+        let before = json!({"a": {"secret": {"$hmac": "aa"}}, "b": [], "c": {}});
+        let after = json!({"a": {"$unknown": true}, "b": "x", "c": null});
+        assert_eq!(
+            diff(before, after),
+            [
+                "~   a: {…} → (known after apply)",
+                "~   b: [] → \"x\"",
+                "-   c: {}",
             ]
         );
     }

@@ -63,7 +63,10 @@ const NOTICE_CHARS: usize = 500;
 
 impl Parts {
     pub(super) fn add(&mut self, rank: Rank, text: impl Into<String>) {
-        self.0.push((rank, text.into()));
+        let text = text.into();
+        if !text.is_empty() {
+            self.0.push((rank, text));
+        }
     }
 
     /// The note's text, within `max_chars`.

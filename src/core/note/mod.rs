@@ -24,7 +24,7 @@ use crate::core::estate::radius::Radius;
 use crate::core::ids::{Digest, Sha, WaveNumber};
 use crate::core::note::fit::{Parts, Rank};
 use crate::core::note::plan::Planned;
-use crate::core::note::text::{code, count, fence, fold, link, prose};
+use crate::core::note::text::{code, count, fence, fold, link, prose, sentences};
 use crate::core::note::wave::{WaveView, doing};
 use crate::core::rollout::Rollout;
 use crate::core::rollout::pull::{Planning, PullMemory};
@@ -55,10 +55,10 @@ pub struct PullNote<'a> {
 /// Writes a pull request's note, and says which approvals a reader could give.
 pub fn pull_note(input: &PullNote) -> Note {
     let (head, waves) = match (input.rollout, &input.memory.planning) {
-        (Some(rollout), _) => (
-            rollout_head(input, rollout),
-            rollout::waves(rollout, input.allowed),
-        ),
+        (Some(rollout), _) => {
+            let waves = rollout::waves(rollout, input.allowed);
+            (rollout_head(input, rollout, &waves), waves)
+        }
         (None, Planning::Not { .. } | Planning::Running { .. } | Planning::Failed { .. }) => {
             return short(input, without_plans(input));
         }
@@ -103,14 +103,22 @@ fn without_plans(input: &PullNote) -> String {
     let details = &input.memory.details;
     match &input.memory.planning {
         Planning::Not { .. } if details.is_fork() => {
-            "### tidegate does not plan this pull request\n\n\
-             Its commits are in another repository (a fork). Planning runs the code it plans, and code from a fork \
-             never runs with this repository's credentials. Somebody who may write to this repository can look at the \
-             change, push it to a branch here, and open a pull request from that.\n"
-                .to_owned()
+            let whose = match details.head_repo {
+                Some(_) => "Its commits are in another repository (a fork).",
+                None => "The repository of its commits is gone, or was never shown to tidegate.",
+            };
+            format!(
+                "### tidegate does not plan this pull request\n\n\
+                 {whose} Planning runs the code it plans, and code from elsewhere never runs with this repository's \
+                 credentials. Somebody who may write to this repository can look at the change, push it to a branch \
+                 here, and open a pull request from that.\n"
+            )
         }
         Planning::Not { why } => {
-            format!("### tidegate does not plan this pull request\n\n{}\n", prose(why))
+            format!(
+                "### tidegate does not plan this pull request\n\n{}\n",
+                sentences(why)
+            )
         }
         Planning::Running { head } => format!(
             "### Planning {}\n\nThis note will show what the change would do.\n",
@@ -119,8 +127,11 @@ fn without_plans(input: &PullNote) -> String {
         Planning::Failed { head, why } => format!(
             "### {} could not be planned\n\n{}\n\nTo try again:\n\n{}",
             code(head.short()),
-            prose(why),
-            fence("", &Command::Plan { roots: Vec::new() }.line(input.allowed.spelling))
+            sentences(why),
+            fence(
+                "",
+                &Command::Plan { roots: Vec::new() }.line(input.allowed.spelling)
+            )
         ),
         Planning::Done { head, .. } => nothing_reached(head),
     }
@@ -149,20 +160,13 @@ fn plan_head(input: &PullNote, head: &Sha, waves: &[WaveView]) -> String {
     format!("{title}\n\n{}\n{stale}", scope(input, waves))
 }
 
-fn rollout_head(input: &PullNote, rollout: &Rollout) -> String {
-    let waves = rollout::waves(rollout, input.allowed);
-    let (_, stands) = rollout::summary(rollout, input.allowed);
-    let title = format!(
-        "### Rollout of {}: {}",
-        code(rollout.commit.short()),
-        stands_in_title(&stands)
-    );
-    format!("{title}\n\n{}\n", scope(input, &waves))
-}
-
-/// The words before the command, which has its own place further down.
-fn stands_in_title(stands: &str) -> &str {
-    stands.split(": /").next().unwrap_or(stands)
+fn rollout_head(input: &PullNote, rollout: &Rollout, waves: &[WaveView]) -> String {
+    let commit = code(rollout.commit.short());
+    let stands = rollout::standing(rollout).words;
+    format!(
+        "### Rollout of {commit}: {stands}\n\n{}\n",
+        scope(input, waves)
+    )
 }
 
 /// How much is reached, and the page.
@@ -187,6 +191,9 @@ fn body(input: &PullNote, head: String, waves: &[WaveView]) -> Parts {
     let mut parts = Parts::default();
     parts.add(Rank::Frame, format!("{MARKER}\n{head}"));
     change::add_failures(&mut parts, waves);
+    if input.rollout.is_none() && waves.iter().any(|it| !it.unplanned.is_empty()) {
+        parts.add(Rank::Call, how_to_plan_again(input));
+    }
     change::add_destroys(&mut parts, waves);
     table::add(&mut parts, waves);
     for wave in waves {
@@ -196,7 +203,20 @@ fn body(input: &PullNote, head: String, waves: &[WaveView]) -> Parts {
     change::add_remarks(&mut parts, waves);
     change::add_diffs(&mut parts, waves);
     add_warnings(&mut parts, input);
+    let help = code(Command::Help.line(input.allowed.spelling));
+    parts.add(
+        Rank::Frame,
+        format!("\n{help} lists what can be said here.\n"),
+    );
     parts
+}
+
+fn how_to_plan_again(input: &PullNote) -> String {
+    let plan = Command::Plan { roots: Vec::new() };
+    format!(
+        "\nA push is planned by itself; to try this commit again: {}\n",
+        code(plan.line(input.allowed.spelling))
+    )
 }
 
 fn add_warnings(parts: &mut Parts, input: &PullNote) {

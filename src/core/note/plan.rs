@@ -7,9 +7,9 @@ use crate::core::estate::Survey;
 use crate::core::gate::Policy;
 use crate::core::ids::{Digest, Root, WaveNumber};
 use crate::core::note::PullNote;
-use crate::core::note::text::{code, names};
-use crate::core::note::wave::{WaveView, doing, how_to_approve};
-use crate::core::plan::Plan;
+use crate::core::note::text::{code, count, names};
+use crate::core::note::wave::{Approvers, WaveView, doing};
+use crate::core::plan::{Plan, Totals};
 use crate::core::rollout::Unplanned;
 
 /// What planning a head came to.
@@ -39,7 +39,7 @@ pub(super) fn waves<'a>(input: &PullNote<'a>, planned: &Planned<'a>) -> Vec<Wave
             .iter()
             .filter(|it| planned.survey.reach.members.contains(*it))
             .collect();
-        (!members.is_empty()).then(|| wave(input, planned, (WaveNumber(number), members)))
+        (!members.is_empty()).then(|| wave(input, planned, WaveNumber(number), members))
     });
     reached.collect()
 }
@@ -47,7 +47,8 @@ pub(super) fn waves<'a>(input: &PullNote<'a>, planned: &Planned<'a>) -> Vec<Wave
 fn wave<'a>(
     input: &PullNote<'a>,
     planned: &Planned<'a>,
-    (number, members): (WaveNumber, BTreeSet<&'a Root>),
+    number: WaveNumber,
+    members: BTreeSet<&'a Root>,
 ) -> WaveView<'a> {
     let mut plans: Vec<&Plan> = planned
         .plans
@@ -74,16 +75,21 @@ fn wave<'a>(
         asks: false,
     };
     let outlook = outlook(input, &view);
+    view.digest = view.digest.filter(|_| is_known(&outlook));
     view.asks = matches!(outlook, Outlook::Asks(_));
     view.state = state(&outlook).to_owned();
-    view.call =
-        call(input, &view, &outlook).map(|it| format!("{it}{}", plans_again(&view, planned)));
+    view.call = call(input, &view, &outlook);
+    if let (Some(call), Some(_)) = (&mut view.call, view.digest) {
+        call.push_str(&plans_again(&view.members, planned));
+    }
     view
 }
 
 fn outlook<'a>(input: &PullNote<'a>, view: &WaveView<'a>) -> Outlook<'a> {
-    let is_whole = view.plans.len() == view.members.len();
-    if is_whole && view.plans.iter().all(|it| it.is_empty()) {
+    if view.plans.len() < view.members.len() {
+        return Outlook::Unknown;
+    }
+    if view.plans.iter().all(|it| it.is_empty()) {
         return Outlook::Nothing;
     }
     let asks = match input.allowed.gate {
@@ -91,13 +97,21 @@ fn outlook<'a>(input: &PullNote<'a>, view: &WaveView<'a>) -> Outlook<'a> {
         Policy::OnDestructive => view.plans.iter().any(|it| it.is_destructive()),
         Policy::Never => false,
     };
-    let Some(digest) = view.digest.filter(|_| is_whole) else {
-        return Outlook::Unknown;
-    };
-    match input.approved.get(&view.number) {
-        _ if !asks => Outlook::Free,
-        Some(by) if !by.is_empty() => Outlook::Approved(digest, by),
-        Some(_) | None => Outlook::Asks(digest),
+    if !asks {
+        return Outlook::Free;
+    }
+    match (view.digest, input.approved.get(&view.number)) {
+        (None, _) => Outlook::Unknown,
+        (Some(digest), Some(by)) if !by.is_empty() => Outlook::Approved(digest, by),
+        (Some(digest), Some(_) | None) => Outlook::Asks(digest),
+    }
+}
+
+/// Whether it is known what the wave would do, so that its digest says something.
+fn is_known(outlook: &Outlook) -> bool {
+    match outlook {
+        Outlook::Free | Outlook::Asks(_) | Outlook::Approved(..) => true,
+        Outlook::Nothing | Outlook::Unknown => false,
     }
 }
 
@@ -116,11 +130,14 @@ fn call(input: &PullNote, view: &WaveView, outlook: &Outlook) -> Option<String> 
     match outlook {
         Outlook::Nothing | Outlook::Free => None,
         Outlook::Asks(digest) => {
-            let authors = [&input.memory.details.author];
+            let approvers = Approvers {
+                allowed: input.allowed,
+                authors: vec![&input.memory.details.author],
+            };
             Some(format!(
                 "\n**Wave {number} will wait for an approval once this is merged**: {why} {how}",
                 why = why_it_waits(input.allowed.gate, view),
-                how = how_to_approve(number, digest, (input.allowed, &authors)),
+                how = approvers.how(number, digest),
             ))
         }
         Outlook::Approved(digest, by) => Some(format!(
@@ -131,25 +148,38 @@ fn call(input: &PullNote, view: &WaveView, outlook: &Outlook) -> Option<String> 
         Outlook::Unknown => {
             let planned: BTreeSet<&Root> = view.plans.iter().map(|it| &it.root).collect();
             let missing = view.members.iter().filter(|it| !planned.contains(**it));
+            let why = match names(missing, 8).as_str() {
+                "" => "its plans have no digest".to_owned(),
+                missing => format!("no plan of {missing}"),
+            };
             Some(format!(
-                "\n**Wave {number} cannot be approved yet**: there is no plan of {}.\n",
-                names(missing, 8)
+                "\n**Wave {number} has nothing to approve yet**: {why}.\n"
             ))
         }
     }
 }
 
 fn why_it_waits(gate: Policy, view: &WaveView) -> String {
-    let doing = doing(&view.totals()).unwrap_or_default();
     match gate {
-        Policy::Always => format!("it {doing}, and the gate is `always`."),
-        Policy::OnDestructive => format!("it {doing}, and the gate is `on-destructive`."),
-        Policy::Never => format!("it {doing}."),
+        Policy::Always => "its plans change something, and the gate is `always`.".to_owned(),
+        Policy::OnDestructive => {
+            let Totals {
+                delete, replace, ..
+            } = view.totals();
+            let destructive = Totals {
+                delete,
+                replace,
+                ..Totals::default()
+            };
+            let doing = doing(&destructive).unwrap_or_default();
+            format!("it {doing}, and the gate is `on-destructive`.")
+        }
+        Policy::Never => String::new(),
     }
 }
 
 /// A wave that reads what an earlier wave changes plans other values after it, and an approval binds what it names.
-fn plans_again(view: &WaveView, planned: &Planned) -> String {
+fn plans_again(members: &[&Root], planned: &Planned) -> String {
     let changed: BTreeSet<&Root> = planned
         .plans
         .iter()
@@ -157,12 +187,11 @@ fn plans_again(view: &WaveView, planned: &Planned) -> String {
         .map(|it| &it.root)
         .collect();
     let facts = |root: &Root| planned.survey.estate.roots.get(root);
-    let upstreams: BTreeSet<&Root> = view
-        .members
+    let upstreams: BTreeSet<&Root> = members
         .iter()
         .filter_map(|it| facts(it))
         .flat_map(|it| &it.reads)
-        .filter(|it| changed.contains(it) && !view.members.contains(it))
+        .filter(|it| changed.contains(it) && !members.contains(it))
         .collect();
     if upstreams.is_empty() {
         return String::new();
@@ -176,7 +205,6 @@ fn plans_again(view: &WaveView, planned: &Planned) -> String {
 
 /// The state and the words of `tidegate/plan` for a head that was planned.
 pub(super) fn summary(planned: &Planned, waves: &[WaveView]) -> (StatusState, String) {
-    use crate::core::note::text::count;
     let roots = planned.survey.reach.members.len();
     if roots == 0 {
         return (

@@ -2,25 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::command::Allowed;
+use crate::core::command::{Allowed, Command, Target};
 use crate::core::effect::StatusState;
-use crate::core::ids::{Actor, Digest};
+use crate::core::ids::Digest;
 use crate::core::job::Moved;
 use crate::core::note::text::{cell, code, count, prose};
-use crate::core::note::wave::{WaveView, how_to_approve, how_to_run_again};
+use crate::core::note::wave::{Approvers, WaveView, how_to_run_again};
 use crate::core::plan::Plan;
 use crate::core::rollout::{Rollout, Wave, WaveState};
 
 /// The rollout's waves, by number.
 pub(super) fn waves<'a>(rollout: &'a Rollout, allowed: &Allowed) -> Vec<WaveView<'a>> {
-    let authors: Vec<&Actor> = rollout.authors.iter().collect();
+    let approvers = Approvers {
+        allowed,
+        authors: rollout.authors.iter().collect(),
+    };
     let mut waves: Vec<&Wave> = rollout.waves.iter().collect();
     waves.sort_by_key(|it| it.number);
-    let views = waves.into_iter().map(|it| view(it, allowed, &authors));
+    let views = waves.into_iter().map(|it| view(it, &approvers));
     views.collect()
 }
 
-fn view<'a>(wave: &'a Wave, allowed: &Allowed, authors: &[&Actor]) -> WaveView<'a> {
+fn view<'a>(wave: &'a Wave, approvers: &Approvers) -> WaveView<'a> {
     let sorted = |plans: &'a [Plan]| {
         let mut plans: Vec<&Plan> = plans.iter().collect();
         plans.sort_by_key(|it| &it.root);
@@ -43,7 +46,7 @@ fn view<'a>(wave: &'a Wave, allowed: &Allowed, authors: &[&Actor]) -> WaveView<'
         applied: &wave.applied,
         digest: digest(&wave.state),
         state: state(&wave.state),
-        call: call(wave, allowed, authors),
+        call: call(wave, approvers),
         asks: matches!(
             wave.state,
             WaveState::Waiting { .. } | WaveState::Refused { .. }
@@ -85,16 +88,16 @@ fn state(state: &WaveState) -> String {
     }
 }
 
-fn call(wave: &Wave, allowed: &Allowed, authors: &[&Actor]) -> Option<String> {
+fn call(wave: &Wave, approvers: &Approvers) -> Option<String> {
     let number = wave.number;
     let approve = |digest: &Option<Digest>| match digest {
-        Some(digest) => how_to_approve(number, digest, (allowed, authors)),
+        Some(digest) => approvers.how(number, digest),
         None => format!(
             "There is no plan to approve. Run it again once that is mended:\n\n{}",
-            how_to_run_again(number, allowed)
+            how_to_run_again(number, approvers.allowed)
         ),
     };
-    let again = || how_to_run_again(number, allowed);
+    let again = || how_to_run_again(number, approvers.allowed);
     let call = match &wave.state {
         WaveState::Waiting { digest, why } => {
             format!(
@@ -156,44 +159,73 @@ fn moves(moved: &[Moved]) -> String {
     format!("| root | approved | plans now |\n|---|---|---|\n{rows}")
 }
 
-/// The state and the words of `tidegate/apply` for a rollout: of the wave that needs somebody most.
-pub(super) fn summary(rollout: &Rollout, allowed: &Allowed) -> (StatusState, String) {
+/// How a rollout stands as a whole, and the command that gets it going again.
+pub(super) struct Standing {
+    pub(super) state: StatusState,
+    pub(super) words: String,
+    pub(super) next: Option<Command>,
+}
+
+/// How a rollout stands: as the wave of it does that needs somebody most.
+pub(super) fn standing(rollout: &Rollout) -> Standing {
     let mut waves: Vec<&Wave> = rollout.waves.iter().collect();
     waves.sort_by_key(|it| (urgency(&it.state), it.number));
     let Some(first) = waves.first() else {
-        return (StatusState::Success, "nothing to apply".to_owned());
+        return Standing {
+            state: StatusState::Success,
+            words: "nothing to apply".to_owned(),
+            next: None,
+        };
     };
-    let number = first.number;
-    let start = allowed.spelling.start();
-    match &first.state {
+    let wave = format!("wave-{}", first.number);
+    let (state, words) = match &first.state {
         WaveState::Refused { .. } => (
             StatusState::Failure,
-            format!("wave-{number} refused, its plans moved: {start}approve wave-{number}"),
+            format!("{wave} refused, its plans moved"),
         ),
-        WaveState::Failed { .. } => (
-            StatusState::Failure,
-            format!("wave-{number} failed: {start}apply wave-{number}"),
-        ),
-        WaveState::Lost { .. } => (
-            StatusState::Failure,
-            format!("wave-{number} was lost: {start}apply wave-{number}"),
-        ),
-        WaveState::Cancelled => (
-            StatusState::Failure,
-            format!("wave-{number} was cancelled: {start}apply wave-{number}"),
-        ),
-        WaveState::Waiting { .. } => (
-            StatusState::Pending,
-            format!("wave-{number} waits: {start}approve wave-{number}"),
-        ),
-        WaveState::Applying { .. } => (StatusState::Pending, format!("wave-{number} applies")),
-        WaveState::Planning => (StatusState::Pending, format!("wave-{number} plans")),
-        WaveState::NotStarted => (StatusState::Pending, format!("wave-{number} is next")),
-        WaveState::StoodDown => (
-            StatusState::Success,
-            "stood down: a newer push applies these roots".to_owned(),
-        ),
+        WaveState::Failed { .. } => (StatusState::Failure, format!("{wave} failed")),
+        WaveState::Lost { .. } => (StatusState::Failure, format!("{wave} was lost")),
+        WaveState::Cancelled => (StatusState::Failure, format!("{wave} was cancelled")),
+        WaveState::Waiting { .. } => (StatusState::Pending, format!("{wave} waits")),
+        WaveState::Applying { .. } => (StatusState::Pending, format!("{wave} applies")),
+        WaveState::Planning => (StatusState::Pending, format!("{wave} plans")),
+        WaveState::NotStarted => (StatusState::Pending, format!("{wave} is next")),
+        WaveState::StoodDown => {
+            let words = "stood down: a newer push applies these roots".to_owned();
+            (StatusState::Success, words)
+        }
         WaveState::Applied { .. } | WaveState::Nothing => (StatusState::Success, done(rollout)),
+    };
+    Standing {
+        state,
+        words,
+        next: next(first),
+    }
+}
+
+fn next(wave: &Wave) -> Option<Command> {
+    let number = wave.number;
+    match wave.state {
+        WaveState::Refused {
+            digest: Some(_), ..
+        }
+        | WaveState::Waiting {
+            digest: Some(_), ..
+        } => Some(Command::Approve {
+            target: Some(Target::Wave(number)),
+            digest: None,
+        }),
+        WaveState::Refused { digest: None, .. }
+        | WaveState::Waiting { digest: None, .. }
+        | WaveState::Failed { .. }
+        | WaveState::Lost { .. }
+        | WaveState::Cancelled => Some(Command::Apply { wave: Some(number) }),
+        WaveState::NotStarted
+        | WaveState::Planning
+        | WaveState::Applying { .. }
+        | WaveState::Applied { .. }
+        | WaveState::Nothing
+        | WaveState::StoodDown => None,
     }
 }
 

@@ -42,14 +42,14 @@ pub(super) fn names<T: Display>(names: impl IntoIterator<Item = T>, most: usize)
 pub(super) fn prose(text: &str) -> String {
     let text = visible(&capped(text.trim(), LONGEST_SENTENCE));
     let mut parts: Vec<&str> = text.split('`').collect();
-    let rest = if parts.len() % 2 == 0 {
+    let rest = if parts.len().is_multiple_of(2) {
         parts.pop()
     } else {
         None
     };
     let mut prose = String::new();
     for (n, part) in parts.into_iter().enumerate() {
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             prose.push_str(&plain(part));
         } else {
             prose.push_str(&code(part));
@@ -60,6 +60,25 @@ pub(super) fn prose(text: &str) -> String {
         prose.push_str(&plain(rest));
     }
     prose
+}
+
+/// One sentence, or a first one and a list of what follows it line by line.
+pub(super) fn sentences(text: &str) -> String {
+    const MOST: usize = 20;
+    let mut lines = text.lines().filter(|it| !it.trim().is_empty());
+    let first = prose(lines.next().unwrap_or_default());
+    let rest: Vec<&str> = lines.collect();
+    let items: String = rest
+        .iter()
+        .take(MOST)
+        .map(|it| format!("\n- {}", prose(it)))
+        .collect();
+    let more = match rest.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!("\n- and {more} more"),
+    };
+    let gap = if rest.is_empty() { "" } else { "\n" };
+    format!("{first}{gap}{items}{more}")
 }
 
 /// Text without any meaning in Markdown. The zero-width space after a sign keeps forges from making mentions,

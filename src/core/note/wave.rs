@@ -82,39 +82,42 @@ pub(super) fn is_always_open(kind: ChangeKind) -> bool {
     }
 }
 
-/// How to approve a wave: who may, the command to copy, and how to name the plans.
-pub(super) fn how_to_approve(
-    number: WaveNumber,
-    digest: &Digest,
-    (allowed, authors): (&Allowed, &[&Actor]),
-) -> String {
-    if allowed.approval.mode == Mode::Sealed {
-        return "Only a sealed approval counts here, and this version cannot check seals yet: \
-                it stays waiting.\n"
-            .to_owned();
-    }
-    let approve = |digest| Command::Approve {
-        target: Some(Target::Wave(number)),
-        digest,
-    };
-    let pinned = approve(DigestPrefix::read(digest.short()));
-    format!(
-        "{who}:\n\n{command}\nThat approves the plans shown here, {short}. \
-         To name them in the comment: {pinned}\n",
-        who = who_approves(allowed, authors),
-        command = fence("", &approve(None).line(allowed.spelling)),
-        short = code(digest.short()),
-        pinned = code(pinned.line(allowed.spelling)),
-    )
+/// Who may approve here, and how commands are written.
+pub(super) struct Approvers<'a> {
+    pub(super) allowed: &'a Allowed,
+    pub(super) authors: Vec<&'a Actor>,
 }
 
-fn who_approves(allowed: &Allowed, authors: &[&Actor]) -> String {
-    let whoever = "Whoever may write to this repository can approve it";
-    if allowed.approval.author || authors.is_empty() {
-        return whoever.to_owned();
+impl Approvers<'_> {
+    /// How to approve a wave: who may, the command to copy, and how to name the plans.
+    pub(super) fn how(&self, number: WaveNumber, digest: &Digest) -> String {
+        if self.allowed.approval.mode == Mode::Sealed {
+            return "Only a sealed approval counts here, and this version cannot check seals yet: \
+                    it stays waiting.\n"
+                .to_owned();
+        }
+        let line = |digest| {
+            let target = Some(Target::Wave(number));
+            Command::Approve { target, digest }.line(self.allowed.spelling)
+        };
+        format!(
+            "{who}:\n\n{command}\nThat approves the plans shown here, {short}. \
+             To name them in the comment: {pinned}\n",
+            who = self.who(),
+            command = fence("", &line(None)),
+            short = code(digest.short()),
+            pinned = code(line(DigestPrefix::read(digest.short()))),
+        )
     }
-    let authors = names(authors.iter().map(|it| &it.login), 5);
-    format!("{whoever}, except {authors}, whose change it is")
+
+    fn who(&self) -> String {
+        let whoever = "Whoever may write to this repository can approve it";
+        if self.allowed.approval.author || self.authors.is_empty() {
+            return whoever.to_owned();
+        }
+        let authors = names(self.authors.iter().map(|it| &it.login), 5);
+        format!("{whoever}, except {authors}, whose change it is")
+    }
 }
 
 /// How to run a wave again.

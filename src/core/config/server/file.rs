@@ -74,8 +74,8 @@ fn read_options(reader: &mut Reader, top: &At) -> Option<ServerOptions> {
     let keys = reader.section(top, &KEYS);
     let (listen, listen_pages) = read_addresses(reader, &keys);
     let hint = "give the address where the forge and the jobs reach `listen`";
-    let public_url = reader.need(&keys, ("public_url", hint), read_url);
-    let forges = reader.need(&keys, ("forges", "list at least one forge"), read_forges);
+    let public_url = reader.need(&keys, "public_url", hint, read_url);
+    let forges = reader.need(&keys, "forges", "list at least one forge", read_forges);
     let executor = reader.get(&keys, "executor", read_executor);
     let data = reader.get(&keys, "data", read_path);
     let database = reader.get(&keys, "database", read_database);
@@ -148,7 +148,7 @@ fn read_database(reader: &mut Reader, at: &At) -> Option<String> {
 }
 
 fn read_forges(reader: &mut Reader, at: &At) -> Option<Vec<ForgeOptions>> {
-    let items = reader.some(at, ("names no forge", "list at least one"))?;
+    let items = reader.some(at, "names no forge", "list at least one")?;
     let mut hosts = BTreeSet::new();
     let mut forges = Vec::new();
     for item in &items {
@@ -166,16 +166,16 @@ fn read_forges(reader: &mut Reader, at: &At) -> Option<Vec<ForgeOptions>> {
 
 fn read_forge(reader: &mut Reader, at: &At) -> Option<ForgeOptions> {
     let keys = reader.section(at, &FORGE_KEYS);
-    let kind = reader.need(&keys, ("kind", "write `kind: github`"), |reader, at| {
+    let kind = reader.need(&keys, "kind", "write `kind: github`", |reader, at| {
         reader.word(at, &FORGE_KINDS)
     });
     let hint = "give the address people open, such as `https://github.com`";
-    let url = reader.need(&keys, ("url", hint), read_forge_url);
+    let url = reader.need(&keys, "url", hint, read_forge_url);
     let api_url = reader.get(&keys, "api_url", read_url);
     let hint = "name a file with the access token of the account tidegate acts as";
-    let token_file = reader.need(&keys, ("token_file", hint), read_path);
+    let token_file = reader.need(&keys, "token_file", hint, read_path);
     let hint = "name a file with the webhook secret; unsigned deliveries are never accepted";
-    let secrets = reader.need(&keys, ("webhook_secret_files", hint), read_secret_files);
+    let secrets = reader.need(&keys, "webhook_secret_files", hint, read_secret_files);
     let repos = reader.get(&keys, "repos", read_repos);
     let (kind, url) = (kind?, url?);
     Some(ForgeOptions {
@@ -207,13 +207,13 @@ fn api_of(kind: ForgeKind, url: &Url) -> Url {
 
 fn read_secret_files(reader: &mut Reader, at: &At) -> Option<Vec<PathBuf>> {
     let what = "names no file, so every delivery would be refused";
-    let items = reader.some(at, (what, "name at least one"))?;
+    let items = reader.some(at, what, "name at least one")?;
     Some(reader.texts(&items, |_, _, text| Some(PathBuf::from(text))))
 }
 
 fn read_repos(reader: &mut Reader, at: &At) -> Option<Vec<String>> {
     let hint = "remove the key to serve all that the account can see";
-    let items = reader.some(at, ("names no repository", hint))?;
+    let items = reader.some(at, "names no repository", hint)?;
     Some(reader.texts(&items, |reader, at, text| {
         if is_repo_pattern(text) {
             return Some(text.to_owned());

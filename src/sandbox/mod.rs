@@ -23,6 +23,7 @@ mod seed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use jiff::Timestamp;
@@ -39,6 +40,9 @@ use crate::sandbox::desk::Desk;
 use crate::sandbox::journal::Journal;
 use crate::sandbox::model::Document;
 use crate::sandbox::model::happening::Happening;
+
+/// How long requests may still be answered once it is told to stop.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// A running sandbox: its state and its tools.
 pub(crate) struct Sandbox {
@@ -80,10 +84,18 @@ pub async fn serve(
     let sandbox = Arc::new(Sandbox::open(dir, format!("http://{address}"))?);
     sandbox.prepare().await?;
     let courier = tokio::spawn(courier::run(sandbox.clone(), stop.clone()));
-    axum::serve(listener, door::router(sandbox))
-        .with_graceful_shutdown(stop.cancelled_owned())
-        .await
-        .context("the sandbox cannot serve")?;
+    let serving = axum::serve(listener, door::router(sandbox))
+        .with_graceful_shutdown(stop.clone().cancelled_owned())
+        .into_future();
+    let too_late = async {
+        stop.cancelled().await;
+        tokio::time::sleep(LAST_ANSWERS).await;
+    };
+    tokio::select! {
+        served = serving => served.context("the sandbox cannot serve")?,
+        // A client that keeps its connection open must not keep the process.
+        () = too_late => {}
+    }
     courier.await.context("the sandbox's courier broke")
 }
 

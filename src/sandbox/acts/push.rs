@@ -124,8 +124,12 @@ impl Act<'_> {
             None if is_head || is_base => To::Closed,
             Some(_) if is_head => {
                 let head = (repo, push.branch.as_str());
-                let look = self.look(pull.key, head, &pull.base.branch).await?;
-                To::Moved(Box::new(look))
+                match self.look(pull.key, head, &pull.base.branch).await {
+                    Ok(look) => To::Moved(Box::new(look)),
+                    // The new head shares no history with its base, or the base is gone.
+                    Err(Denied::Invalid(_)) => To::Closed,
+                    Err(denied) => return Err(denied),
+                }
             }
             Some(tip) if is_base => self.after_base_moved(pull, tip).await?,
             None | Some(_) => return Ok(None),

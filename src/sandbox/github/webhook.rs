@@ -47,7 +47,7 @@ pub(crate) fn headers(
     delivery: &Delivery,
     signature: &str,
 ) -> Vec<(&'static str, String)> {
-    vec![
+    let mut headers = vec![
         ("User-Agent", "GitHub-Hookshot/sandbox".to_owned()),
         ("X-GitHub-Event", delivery.event.clone()),
         ("X-GitHub-Delivery", delivery.id.clone()),
@@ -60,8 +60,12 @@ pub(crate) fn headers(
             "X-GitHub-Hook-Installation-Target-Type",
             "repository".to_owned(),
         ),
-        ("X-Hub-Signature-256", format!("sha256={signature}")),
-    ]
+    ];
+    // GitHub signs nothing for a hook without a secret.
+    if !hook.secret.is_empty() {
+        headers.push(("X-Hub-Signature-256", format!("sha256={signature}")));
+    }
+    headers
 }
 
 type About = (&'static str, Option<&'static str>, Value);

@@ -23,7 +23,7 @@ pub(super) fn files(changes: &[Change], patch: &str) -> Markup {
                     }
                     @match part {
                         Some(part) => pre.diff { @for line in shown(part) { (row(line)) } },
-                        None => p.text.faint { "The diff is too long to be shown." },
+                        None => div.text.faint { "The diff is too long to be shown." },
                     }
                 }
             }

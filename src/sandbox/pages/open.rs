@@ -48,7 +48,11 @@ async fn content(visit: &Visit, document: &Document, head: &str) -> Result<Marku
             input id="title" name="title" type="text" required;
             label for="body" { "description" }
             textarea id="body" name="body" {}
-            div.buttons { button.main { "Open the pull request" } }
+            @if visit.actor.is_some() {
+                div.buttons { button.main { "Open the pull request" } }
+            } @else {
+                p { "Pick above who you act as." }
+            }
         }
     })
 }

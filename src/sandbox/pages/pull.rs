@@ -57,7 +57,7 @@ fn view(visit: &Visit, document: &Document, pull: &Pull, content: &Content) -> M
         (talk::timeline(document, pull))
         (talk::statuses(document, pull))
         (talk::forms(visit, pull))
-        h2 { (pull.size.commits) " commits" }
+        h2 { "Commits (" (pull.size.commits) ")" }
         ul.rows.card {
             @for commit in &content.commits {
                 li {
@@ -68,7 +68,7 @@ fn view(visit: &Visit, document: &Document, pull: &Pull, content: &Content) -> M
             }
         }
         h2 {
-            (pull.size.files) " files changed, "
+            "Changed files (" (pull.size.files) ") "
             span.good { "+" (pull.size.additions) } " " span.bad { "−" (pull.size.deletions) }
         }
         (diff::files(&content.changes, &content.patch))

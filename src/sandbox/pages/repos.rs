@@ -9,6 +9,7 @@ use crate::core::ids::Sha;
 use crate::core::person::Role;
 use crate::sandbox::acts::Denied;
 use crate::sandbox::model::Document;
+use crate::sandbox::model::account::AccountKind;
 use crate::sandbox::model::pull::Pull;
 use crate::sandbox::model::repo::Repo;
 use crate::sandbox::pages::frame::{page, refusal, time};
@@ -138,7 +139,9 @@ pub(super) fn state(pull: &Pull) -> Markup {
 }
 
 fn people(document: &Document, repo: &Repo) -> Markup {
-    let roles = document.accounts.iter().map(|it| (it, repo.role(it.id)));
+    let people = document.accounts.iter();
+    let people = people.filter(|it| it.kind != AccountKind::Organization);
+    let roles = people.map(|it| (it, repo.role(it.id)));
     html! {
         ul.rows.card {
             @for (account, role) in roles.filter(|(_, role)| *role > Role::None) {

@@ -139,7 +139,7 @@ pub(super) fn forms(visit: &Visit, pull: &Pull) -> Markup {
     html! {
         h2 { "Say or do something" }
         @if visit.actor.is_none() {
-            p.card.text { "Pick above who you act as." }
+            div.card { p.text { "Pick above who you act as." } }
         } @else {
             form.card method="post" action=(visit.path) {
                 input type="hidden" name="head" value=(pull.head.sha);

@@ -90,7 +90,12 @@ pub async fn run(world: World, worker: String, stop: CancellationToken) {
 
 /// Performs the oldest effect that is free; false when there is none.
 pub async fn perform_next(world: &World, worker: &str) -> anyhow::Result<bool> {
-    let Some(claimed) = world.store.outbox.claim(worker, Timestamp::now(), LEASE).await? else {
+    let Some(claimed) = world
+        .store
+        .outbox
+        .claim(worker, Timestamp::now(), LEASE)
+        .await?
+    else {
         return Ok(false);
     };
     let done = perform(world, &claimed).await;
@@ -100,13 +105,26 @@ pub async fn perform_next(world: &World, worker: &str) -> anyhow::Result<bool> {
         Ok(()) => world.store.outbox.done(&claimed, now).await?,
         Err(Failure::Limited(until)) => {
             tracing::warn!(effect = what, %until, "the forge limits our requests");
-            world.store.outbox.postpone(&claimed, until, "the forge limits our requests").await?;
+            world
+                .store
+                .outbox
+                .postpone(&claimed, until, "the forge limits our requests")
+                .await?;
         }
         Err(Failure::Final(error)) => give_up(world, &claimed, &error, now).await?,
         Err(Failure::Again(error)) if is_record(&claimed.effect) || claimed.attempt < TRIES => {
             let error = format!("{error:#}");
-            tracing::warn!(effect = what, attempt = claimed.attempt, error, "an effect failed and is tried again");
-            world.store.outbox.retry(&claimed, now + pause(claimed.attempt), &error).await?;
+            tracing::warn!(
+                effect = what,
+                attempt = claimed.attempt,
+                error,
+                "an effect failed and is tried again"
+            );
+            world
+                .store
+                .outbox
+                .retry(&claimed, now + pause(claimed.attempt), &error)
+                .await?;
         }
         Err(Failure::Again(error)) => give_up(world, &claimed, &format!("{error:#}"), now).await?,
     }
@@ -118,12 +136,24 @@ pub fn describe(effect: &Effect) -> String {
     match effect {
         Effect::Note { pull, .. } => format!("write the note of {}", named(pull)),
         Effect::Reply { pull, .. } => format!("reply on {}", named(pull)),
-        Effect::Status { repo, commit, status } => {
+        Effect::Status {
+            repo,
+            commit,
+            status,
+        } => {
             let (context, description) = (status.context.as_str(), &status.description);
-            format!("set {context} of {} {}: {description}", repo.name, commit.short())
+            format!(
+                "set {context} of {} {}: {description}",
+                repo.name,
+                commit.short()
+            )
         }
-        Effect::React { pull, comment, .. } => format!("react to comment {comment} on {}", named(pull)),
-        Effect::Record { repo, fact } => format!("record on the ledger of {}: {}", repo.name, fact.subject()),
+        Effect::React { pull, comment, .. } => {
+            format!("react to comment {comment} on {}", named(pull))
+        }
+        Effect::Record { repo, fact } => {
+            format!("record on the ledger of {}: {}", repo.name, fact.subject())
+        }
         Effect::Start(spec) => format!("start the job {}", spec.key),
         Effect::Cancel(job) => format!("stop the job {job}"),
         Effect::Merge { pull, head } => format!("merge {} at {}", named(pull), head.short()),
@@ -131,9 +161,19 @@ pub fn describe(effect: &Effect) -> String {
     }
 }
 
-async fn give_up(world: &World, claimed: &ClaimedEffect, error: &str, now: Timestamp) -> anyhow::Result<()> {
+async fn give_up(
+    world: &World,
+    claimed: &ClaimedEffect,
+    error: &str,
+    now: Timestamp,
+) -> anyhow::Result<()> {
     let what = describe(&claimed.effect);
-    tracing::error!(effect = what, attempts = claimed.attempt, error, "an effect was given up");
+    tracing::error!(
+        effect = what,
+        attempts = claimed.attempt,
+        error,
+        "an effect was given up"
+    );
     Ok(world.store.outbox.give_up(claimed, error, now).await?)
 }
 
@@ -141,10 +181,24 @@ async fn perform(world: &World, claimed: &ClaimedEffect) -> Result<(), Failure> 
     let now = Timestamp::now();
     match &claimed.effect {
         Effect::Note { pull, note } => write_note(world, pull, note).await,
-        Effect::Reply { pull, key, text } => Ok(world.forge(&pull.repo)?.reply(pull, key, text).await?),
-        Effect::Status { repo, commit, status } => Ok(world.forge(repo)?.set_status(repo, commit, status).await?),
-        Effect::React { pull, comment, reaction } => {
-            match world.forge(&pull.repo)?.react(pull, *comment, *reaction).await {
+        Effect::Reply { pull, key, text } => {
+            Ok(world.forge(&pull.repo)?.reply(pull, key, text).await?)
+        }
+        Effect::Status {
+            repo,
+            commit,
+            status,
+        } => Ok(world.forge(repo)?.set_status(repo, commit, status).await?),
+        Effect::React {
+            pull,
+            comment,
+            reaction,
+        } => {
+            match world
+                .forge(&pull.repo)?
+                .react(pull, *comment, *reaction)
+                .await
+            {
                 // Somebody deleted the comment; the command it gave was taken all the same.
                 Err(ForgeError::NotFound(_)) => Ok(()),
                 other => Ok(other?),
@@ -158,7 +212,8 @@ async fn perform(world: &World, claimed: &ClaimedEffect) -> Result<(), Failure> 
         Effect::Cancel(job) => cancel(world, job, now).await,
         Effect::Merge { pull, head } => Ok(world.forge(&pull.repo)?.merge(pull, head).await?),
         Effect::Follow(event) => {
-            let id = DeliveryId::try_from(format!("follow/{}", claimed.key)).context("an effect's key is an id")?;
+            let id = DeliveryId::try_from(format!("follow/{}", claimed.key))
+                .context("an effect's key is an id")?;
             world.store.inbox.file_own(&id, event, now).await?;
             Ok(())
         }
@@ -166,14 +221,19 @@ async fn perform(world: &World, claimed: &ClaimedEffect) -> Result<(), Failure> 
 }
 
 async fn write_note(world: &World, pull: &Pull, note: &Note) -> Result<(), Failure> {
-    let shown_at = world.forge(&pull.repo)?.upsert_note(pull, &note.text).await?;
+    let shown_at = world
+        .forge(&pull.repo)?
+        .upsert_note(pull, &note.text)
+        .await?;
     Ok(world.store.note_shown(pull, &note.asks, shown_at).await?)
 }
 
 async fn record(world: &World, repo: &Repo, fact: &Fact) -> Result<(), Failure> {
     let remote = world.forge(repo)?.remote(repo).await?;
     let mirror = Mirror::open(&Mirror::folder(&world.mirrors, repo), Some(remote)).await?;
-    Ledger::of(mirror).append(std::slice::from_ref(fact)).await?;
+    Ledger::of(mirror)
+        .append(std::slice::from_ref(fact))
+        .await?;
     Ok(())
 }
 
@@ -198,7 +258,9 @@ fn is_record(effect: &Effect) -> bool {
 
 /// A second, doubled with each try, five minutes at most.
 fn pause(attempt: u32) -> SignedDuration {
-    let seconds = 1_i64.checked_shl(attempt.saturating_sub(1).min(16)).unwrap_or(i64::MAX);
+    let seconds = 1_i64
+        .checked_shl(attempt.saturating_sub(1).min(16))
+        .unwrap_or(i64::MAX);
     SignedDuration::from_secs(seconds.min(300))
 }
 

@@ -51,7 +51,11 @@ pub struct Usage(pub String);
 pub fn main() -> ExitCode {
     let outcome = run(Cli::parse().command).unwrap_or_else(|error| {
         eprintln!("tidegate: {error:#}");
-        if error.is::<Usage>() { Outcome::Usage } else { Outcome::Failed }
+        if error.is::<Usage>() {
+            Outcome::Usage
+        } else {
+            Outcome::Failed
+        }
     });
     ExitCode::from(outcome.code())
 }

@@ -15,7 +15,7 @@ use crate::core::plan::digest;
 
 /// Plans or applies a sample root; for `commands` in the test drive's `tidegate.yml`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     act: Act,
 }
@@ -60,7 +60,7 @@ struct PlanFile {
 }
 
 /// Plans or applies one sample root.
-pub async fn run(args: Args) -> anyhow::Result<Outcome> {
+pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     match args.act {
         Act::Plan(files) => plan(&files).await?,
         Act::Apply(files) => apply(&files).await?,
@@ -74,7 +74,10 @@ async fn plan(files: &Files) -> anyhow::Result<()> {
     let now = states.get(&sample.state).await?;
     let mut reads = Vec::new();
     for address in &sample.reads {
-        let state = states.get(address).await?.with_context(|| format!("{address} was never applied"))?;
+        let state = states
+            .get(address)
+            .await?
+            .with_context(|| format!("{address} was never applied"))?;
         reads.push(state["outputs"].clone());
     }
     let planned = decide(&sample, now.as_ref(), reads);
@@ -89,7 +92,10 @@ fn decide(sample: &Sample, now: Option<&Value>, reads: Vec<Value>) -> PlanFile {
     let replaces = now.is_some_and(|it| tainted || it["wanted"]["replace_on"] != sample.replace_on);
     let was = now.map_or(Value::Null, |it| it["wanted"].clone());
     // A replaced sample gets another identity, so that what reads it changes too.
-    let generation = now.and_then(|it| it["outputs"]["generation"].as_u64()).unwrap_or(0) + u64::from(replaces);
+    let generation = now
+        .and_then(|it| it["outputs"]["generation"].as_u64())
+        .unwrap_or(0)
+        + u64::from(replaces);
     let subject = json!({ "was": was, "wanted": wanted, "tainted": tainted });
     PlanFile {
         plan_digest: digest::digest("sample-root", &subject).to_string(),
@@ -109,9 +115,21 @@ fn decide(sample: &Sample, now: Option<&Value>, reads: Vec<Value>) -> PlanFile {
 async fn apply(files: &Files) -> anyhow::Result<()> {
     let plan: PlanFile = read_json(&files.plan)?;
     let states = States::new();
-    let serial = states.get(&plan.state).await?.and_then(|it| it["serial"].as_u64()).unwrap_or(0);
-    ensure!(serial == plan.serial, "the state moved since the plan was made (serial {serial}, not {})", plan.serial);
-    if plan.empty { Ok(()) } else { states.put(&plan.state, &plan.next).await }
+    let serial = states
+        .get(&plan.state)
+        .await?
+        .and_then(|it| it["serial"].as_u64())
+        .unwrap_or(0);
+    ensure!(
+        serial == plan.serial,
+        "the state moved since the plan was made (serial {serial}, not {})",
+        plan.serial
+    );
+    if plan.empty {
+        Ok(())
+    } else {
+        states.put(&plan.state, &plan.next).await
+    }
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
@@ -136,7 +154,12 @@ impl States {
     }
 
     async fn get(&self, address: &str) -> anyhow::Result<Option<Value>> {
-        let answer = self.http.get(address).basic_auth(&self.user, self.password.as_ref()).send().await?;
+        let answer = self
+            .http
+            .get(address)
+            .basic_auth(&self.user, self.password.as_ref())
+            .send()
+            .await?;
         match answer.status().as_u16() {
             404 => Ok(None),
             200 => Ok(Some(answer.json().await?)),
@@ -145,8 +168,16 @@ impl States {
     }
 
     async fn put(&self, address: &str, state: &Value) -> anyhow::Result<()> {
-        let request = self.http.post(address).basic_auth(&self.user, self.password.as_ref()).json(state);
-        request.send().await?.error_for_status().with_context(|| format!("cannot write the state at {address}"))?;
+        let request = self
+            .http
+            .post(address)
+            .basic_auth(&self.user, self.password.as_ref())
+            .json(state);
+        request
+            .send()
+            .await?
+            .error_for_status()
+            .with_context(|| format!("cannot write the state at {address}"))?;
         Ok(())
     }
 }
@@ -156,7 +187,12 @@ mod tests {
     use super::*;
 
     fn sample(value: u64, replace_on: u64) -> Sample {
-        Sample { state: "here".to_owned(), reads: vec![], value: json!(value), replace_on: json!(replace_on) }
+        Sample {
+            state: "here".to_owned(),
+            reads: vec![],
+            value: json!(value),
+            replace_on: json!(replace_on),
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ Then:
 /// Whoever can open its pages can act as anybody in it: keep it on this machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Its folder; what is in it survives a restart.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
@@ -52,7 +52,7 @@ pub struct Args {
 }
 
 /// Serves until it is interrupted or told to stop. The first line it prints is its address.
-pub async fn run(args: Args) -> anyhow::Result<Outcome> {
+pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     if sandbox::is_created(&args.data) {
         if args.seed.is_some() {
             eprintln!("the folder holds a sandbox already: its state stays, the seed is not read");

@@ -30,8 +30,10 @@ const GRACE: Duration = Duration::from_secs(300);
 
 /// Answers pull requests: receives webhooks, starts jobs, keeps the gates.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  tidegate serve\n  tidegate serve --config /etc/tidegate/tidegate-server.yml")]
-pub struct Args {
+#[command(
+    after_help = "Examples:\n  tidegate serve\n  tidegate serve --config /etc/tidegate/tidegate-server.yml"
+)]
+pub(super) struct Args {
     /// The server's file; paths in it are relative to its folder.
     #[arg(long, env = "TIDEGATE_CONFIG", default_value = server::FILE, value_name = "FILE")]
     config: PathBuf,
@@ -44,10 +46,14 @@ pub struct Args {
 type Forges = (BTreeMap<ForgeHost, Arc<dyn Forge>>, Vec<ServedForge>);
 
 /// Runs the server until it is interrupted or told to stop; running jobs go on and find the restarted server.
-pub async fn run(args: Args) -> anyhow::Result<Outcome> {
+pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     start_log(args.log_json);
     let options = read_options(&args.config)?;
-    let home = args.config.canonicalize()?.parent().map_or_else(PathBuf::new, Path::to_owned);
+    let home = args
+        .config
+        .canonicalize()?
+        .parent()
+        .map_or_else(PathBuf::new, Path::to_owned);
     let server = build(&options, &home).await?;
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone())?);
@@ -57,9 +63,13 @@ pub async fn run(args: Args) -> anyhow::Result<Outcome> {
 
 async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
     let data = home.join(&options.data);
-    std::fs::create_dir_all(&data).with_context(|| format!("cannot make the data folder {}", data.display()))?;
+    std::fs::create_dir_all(&data)
+        .with_context(|| format!("cannot make the data folder {}", data.display()))?;
     let key = master_key(options, home, &data)?;
-    let url = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", data.join("tidegate.db").display()));
+    let url = options
+        .database
+        .clone()
+        .unwrap_or_else(|| format!("sqlite:{}", data.join("tidegate.db").display()));
     let store = Store::open(&url).await?;
     let (forges, served) = forges(&options.forges, home)?;
     let app = App {
@@ -88,11 +98,19 @@ async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
 }
 
 fn read_options(file: &Path) -> anyhow::Result<ServerOptions> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Usage(format!("cannot read the server's file {}: {error}", file.display())))?;
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Usage(format!(
+            "cannot read the server's file {}: {error}",
+            file.display()
+        ))
+    })?;
     server::read(&file.display().to_string(), &text).map_err(|complaints| {
         let lines: Vec<_> = complaints.iter().map(ToString::to_string).collect();
-        Usage(format!("the server's file is not right:\n  {}", lines.join("\n  "))).into()
+        Usage(format!(
+            "the server's file is not right:\n  {}",
+            lines.join("\n  ")
+        ))
+        .into()
     })
 }
 
@@ -101,22 +119,36 @@ fn master_key(options: &ServerOptions, home: &Path, data: &Path) -> anyhow::Resu
     let (text, place) = match std::env::var("TIDEGATE_KEY") {
         Ok(text) => (text, "TIDEGATE_KEY".to_owned()),
         Err(_) => {
-            let file = options.key_file.as_ref().map_or_else(|| data.join("key"), |it| home.join(it));
+            let file = options
+                .key_file
+                .as_ref()
+                .map_or_else(|| data.join("key"), |it| home.join(it));
             if !file.exists() {
-                write_key(&file).with_context(|| format!("cannot write the key to {}", file.display()))?;
+                write_key(&file)
+                    .with_context(|| format!("cannot write the key to {}", file.display()))?;
             }
             let text = std::fs::read_to_string(&file);
-            (text.with_context(|| format!("cannot read the key in {}", file.display()))?, file.display().to_string())
+            (
+                text.with_context(|| format!("cannot read the key in {}", file.display()))?,
+                file.display().to_string(),
+            )
         }
     };
     let bytes = from_hex(text.trim());
-    Ok(MasterKey::new(bytes.with_context(|| format!("{place} is not a key: it must be 64 hex digits (32 bytes)"))?))
+    Ok(MasterKey::new(bytes.with_context(|| {
+        format!("{place} is not a key: it must be 64 hex digits (32 bytes)")
+    })?))
 }
 
 fn write_key(file: &Path) -> anyhow::Result<()> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("the system has no randomness: {error}"))?;
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow::anyhow!("the system has no randomness: {error}"))?;
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)?;
     writeln!(file, "{}", crate::core::key::hex(&bytes))?;
     Ok(file.sync_all()?)
 }
@@ -136,17 +168,31 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
     let (mut forges, mut served) = (BTreeMap::new(), Vec::new());
     for options in all {
         let token = read_secret(&home.join(&options.token_file))?;
-        let secrets = options.webhook_secret_files.iter().map(|file| read_secret(&home.join(file)));
+        let secrets = options
+            .webhook_secret_files
+            .iter()
+            .map(|file| read_secret(&home.join(file)));
         let forge = options.kind.connect(options, token, http.clone());
-        forges.insert(options.host(), forge.with_context(|| format!("cannot use the forge {}", options.host()))?);
-        served.push(ServedForge::new(options.clone(), secrets.collect::<anyhow::Result<_>>()?)?);
+        forges.insert(
+            options.host(),
+            forge.with_context(|| format!("cannot use the forge {}", options.host()))?,
+        );
+        served.push(ServedForge::new(
+            options.clone(),
+            secrets.collect::<anyhow::Result<_>>()?,
+        )?);
     }
     Ok((forges, served))
 }
 
 fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the secret in {}", file.display()))?;
-    ensure!(!text.trim().is_empty(), "the secret in {} is empty", file.display());
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("cannot read the secret in {}", file.display()))?;
+    ensure!(
+        !text.trim().is_empty(),
+        "the secret in {} is empty",
+        file.display()
+    );
     Ok(text.trim().into())
 }
 
@@ -176,8 +222,11 @@ fn passed(names: &[String]) -> anyhow::Result<Vec<(String, String)>> {
 
 fn start_log(as_json: bool) {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("TIDEGATE_LOG").unwrap_or_else(|_| EnvFilter::new("info,hyper=warn,sqlx=warn"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let filter = EnvFilter::try_from_env("TIDEGATE_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("info,hyper=warn,sqlx=warn"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     if as_json {
         log.json().init();
     } else {

@@ -86,18 +86,27 @@ impl Mirror {
 
     /// Where the mirror of a repository stands below `mirrors`: by forge and number, so that a rename moves nothing.
     pub fn folder(mirrors: &Path, repo: &Repo) -> PathBuf {
-        mirrors.join(repo.forge.as_str()).join(format!("{}.git", repo.id))
+        mirrors
+            .join(repo.forge.as_str())
+            .join(format!("{}.git", repo.id))
     }
 
     /// The remote's default branch; none when it has no branch yet.
     pub async fn default_branch(&self) -> anyhow::Result<Option<Branch>> {
         let remote = self.remote()?;
-        let program =
-            command::git_with(self.dir(), remote).args(["ls-remote", "--symref", "--", &remote.url, "HEAD"]);
+        let program = command::git_with(self.dir(), remote).args([
+            "ls-remote",
+            "--symref",
+            "--",
+            &remote.url,
+            "HEAD",
+        ]);
         let what = format!("see which branch of {} is the default", remote.url);
         let said = command::output(program, &what).await?;
         let text = String::from_utf8_lossy(&said);
-        let name = text.lines().find_map(|it| it.strip_prefix("ref: refs/heads/")?.split('\t').next());
+        let name = text
+            .lines()
+            .find_map(|it| it.strip_prefix("ref: refs/heads/")?.split('\t').next());
         Ok(name.map(Branch::try_from).transpose()?)
     }
 

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::core::config::project::ApprovalRules;
 use crate::core::command::{self, Command, DigestPrefix, Target};
+use crate::core::config::project::ApprovalRules;
 use crate::core::effect::{Effect, Reaction, ShownAsk};
 use crate::core::event::{Commented, Event};
 use crate::core::gate::facts::Fact;
@@ -45,7 +45,15 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
     let role = desk.forge.role(&said.pull.repo, &said.actor).await?;
     let memory = app.store.pull(&said.pull).await?;
     let rollout = app.rollout_of(&said.pull).await?;
-    let talk = Talk { app, desk, said, now, role, memory, rollout };
+    let talk = Talk {
+        app,
+        desk,
+        said,
+        now,
+        role,
+        memory,
+        rollout,
+    };
     if let Err(refusal) = role.may_command() {
         return Ok(talk.refuse(0, &refusal));
     }
@@ -63,14 +71,24 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
 }
 
 impl Talk<'_> {
-    async fn answer(&self, ordinal: usize, command: Command) -> anyhow::Result<Result<Handled, Refusal>> {
+    async fn answer(
+        &self,
+        ordinal: usize,
+        command: Command,
+    ) -> anyhow::Result<Result<Handled, Refusal>> {
         match command {
             Command::Plan { roots } => self.plan(roots).await,
             Command::Apply { wave } => Ok(self.apply(wave)),
-            Command::Approve { target, digest } => self.approve(ordinal, target.as_ref(), digest.as_ref()).await,
+            Command::Approve { target, digest } => {
+                self.approve(ordinal, target.as_ref(), digest.as_ref())
+                    .await
+            }
             Command::Cancel => Ok(self.cancel()),
             Command::Help => Ok(Ok(self.reply(ordinal, self.help().await?))),
-            Command::Unapprove { .. } | Command::Lock { .. } | Command::Unlock | Command::Env(_) => {
+            Command::Unapprove { .. }
+            | Command::Lock { .. }
+            | Command::Unlock
+            | Command::Env(_) => {
                 let refusal = command.refused_as_unbuilt();
                 Ok(Err(refusal.expect("these four are not in this version")))
             }
@@ -82,7 +100,8 @@ impl Talk<'_> {
         if let Err(refusal) = planning::are_known(&roots, self.memory.as_ref()) {
             return Ok(Err(refusal));
         }
-        let mut handled = pull::look(self.app, &self.said.pull, Wish::Again { only: roots }).await?;
+        let mut handled =
+            pull::look(self.app, &self.said.pull, Wish::Again { only: roots }).await?;
         handled.effects.insert(0, self.react(Reaction::Eyes));
         Ok(Ok(handled))
     }
@@ -97,10 +116,16 @@ impl Talk<'_> {
             ));
         };
         let job = rollout.clone().call(wave, self.now)?;
-        let number = rollout.current().map(|it| it.number).filter(|_| job.work.applies());
+        let number = rollout
+            .current()
+            .map(|it| it.number)
+            .filter(|_| job.work.applies());
         let mut effects = vec![self.react(Reaction::Eyes)];
         effects.extend(number.and_then(|number| self.call(number)));
-        Ok(Handled { changes: Vec::new(), effects })
+        Ok(Handled {
+            changes: Vec::new(),
+            effects,
+        })
     }
 
     /// Records an approval of what the author of the comment could see, and calls the wave that waits for it.
@@ -117,13 +142,22 @@ impl Talk<'_> {
             Ok(waiting) => waiting,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let principal = self.said.actor.principal(self.desk.forge.limits().name, &self.said.pull.repo.forge);
+        let principal = self
+            .said
+            .actor
+            .principal(self.desk.forge.limits().name, &self.said.pull.repo.forge);
         let fact = approve::fact(&waiting, self.said, ordinal, principal, self.now);
         let mut effects = vec![self.react(Reaction::Eyes)];
-        effects.push(Effect::Record { repo: self.said.pull.repo.clone(), fact: Fact::Approval(fact) });
+        effects.push(Effect::Record {
+            repo: self.said.pull.repo.clone(),
+            fact: Fact::Approval(fact),
+        });
         effects.push(self.react(Reaction::Rocket));
         effects.extend(self.call(waiting.wave));
-        Ok(Ok(Handled { changes: Vec::new(), effects }))
+        Ok(Ok(Handled {
+            changes: Vec::new(),
+            effects,
+        }))
     }
 
     fn decide_approval(
@@ -142,7 +176,11 @@ impl Talk<'_> {
         approve::was_seen(chosen, shown, self.said.at)?;
         let rules = rules.map_err(|why| {
             let why = format!("the rules at the base commit cannot be read: {why}");
-            Refusal::new(format!("/approve {}", chosen.gate), why, "Nothing applies until they can be read.")
+            Refusal::new(
+                format!("/approve {}", chosen.gate),
+                why,
+                "Nothing applies until they can be read.",
+            )
         })?;
         door::who_may(&self.said.actor, self.role, &self.authors(), &rules)?;
         Ok(chosen.clone())
@@ -152,13 +190,24 @@ impl Talk<'_> {
     async fn rules(&self) -> anyhow::Result<Result<AtBase<ApprovalRules>, String>> {
         let base = match (&self.rollout, &self.memory) {
             (Some(rollout), _) => rollout.base(),
-            (None, Some(memory)) => match self.desk.mirror.remote_tip(&memory.details.target).await? {
-                Some(tip) => Base::of_pull(&tip),
-                None => return Ok(Err(format!("the branch `{}` is gone", memory.details.target))),
-            },
+            (None, Some(memory)) => {
+                match self.desk.mirror.remote_tip(&memory.details.target).await? {
+                    Some(tip) => Base::of_pull(&tip),
+                    None => {
+                        return Ok(Err(format!(
+                            "the branch `{}` is gone",
+                            memory.details.target
+                        )));
+                    }
+                }
+            }
             (None, None) => return Ok(Err("the pull request was not looked at yet".to_owned())),
         };
-        Ok(self.desk.rules(&base).await?.map(|rules| rules.part(|it| it.approval.clone())))
+        Ok(self
+            .desk
+            .rules(&base)
+            .await?
+            .map(|rules| rules.part(|it| it.approval.clone())))
     }
 
     async fn help(&self) -> anyhow::Result<String> {
@@ -166,7 +215,9 @@ impl Talk<'_> {
             Some(memory) => memory.clone(),
             None => PullMemory::new(self.desk.forge.pull(&self.said.pull).await?),
         };
-        Ok(command::help(&note::allowed(&self.desk, &memory, self.rollout.as_ref()).await?))
+        Ok(command::help(
+            &note::allowed(&self.desk, &memory, self.rollout.as_ref()).await?,
+        ))
     }
 
     fn authors(&self) -> Vec<Actor> {
@@ -181,26 +232,47 @@ impl Talk<'_> {
     fn cancel(&self) -> Result<Handled, Refusal> {
         let plan = self.memory.as_ref().and_then(PullMemory::running_job);
         let wave = self.rollout.as_ref().and_then(|rollout| {
-            rollout.current().filter(|it| it.is_running()).and_then(|it| rollout.job(it.number))
+            rollout
+                .current()
+                .filter(|it| it.is_running())
+                .and_then(|it| rollout.job(it.number))
         });
         let jobs: Vec<_> = plan.into_iter().chain(wave).map(Effect::Cancel).collect();
         if jobs.is_empty() {
-            return Err(Refusal::new("/cancel", "no job of this pull request is running.", ""));
+            return Err(Refusal::new(
+                "/cancel",
+                "no job of this pull request is running.",
+                "",
+            ));
         }
-        let effects = std::iter::once(self.react(Reaction::Eyes)).chain(jobs).collect();
-        Ok(Handled { changes: Vec::new(), effects })
+        let effects = std::iter::once(self.react(Reaction::Eyes))
+            .chain(jobs)
+            .collect();
+        Ok(Handled {
+            changes: Vec::new(),
+            effects,
+        })
     }
 
     /// The follow-up that calls a wave in its branch's lane; none before the merge.
     fn call(&self, wave: WaveNumber) -> Option<Effect> {
         let rollout = self.rollout.as_ref()?;
         let branch = push::branch_of(rollout)?.clone();
-        let event = Event::WaveCalled { repo: rollout.repo.clone(), branch, rollout: rollout.id.clone(), wave };
+        let event = Event::WaveCalled {
+            repo: rollout.repo.clone(),
+            branch,
+            rollout: rollout.id.clone(),
+            wave,
+        };
         Some(Effect::Follow(Box::new(event)))
     }
 
     fn react(&self, reaction: Reaction) -> Effect {
-        Effect::React { pull: self.said.pull.clone(), comment: self.said.comment, reaction }
+        Effect::React {
+            pull: self.said.pull.clone(),
+            comment: self.said.comment,
+            reaction,
+        }
     }
 
     fn refuse(&self, ordinal: usize, refusal: &Refusal) -> Handled {
@@ -211,6 +283,13 @@ impl Talk<'_> {
 
     fn reply(&self, ordinal: usize, text: String) -> Handled {
         let key = format!("{}-{ordinal}", self.said.comment);
-        Handled { changes: Vec::new(), effects: vec![Effect::Reply { pull: self.said.pull.clone(), key, text }] }
+        Handled {
+            changes: Vec::new(),
+            effects: vec![Effect::Reply {
+                pull: self.said.pull.clone(),
+                key,
+                text,
+            }],
+        }
     }
 }

@@ -21,25 +21,41 @@ impl Desk {
     /// Opens a repository's desk; makes the mirror when there is none.
     pub(super) async fn open(app: &App, repo: &Repo) -> anyhow::Result<Self> {
         let forge = app.forge(repo)?;
-        let remote = forge.remote(repo).await.with_context(|| format!("cannot reach the git remote of {}", repo.name))?;
+        let remote = forge
+            .remote(repo)
+            .await
+            .with_context(|| format!("cannot reach the git remote of {}", repo.name))?;
         let mirror = Mirror::open(&Mirror::folder(&app.mirrors, repo), Some(remote)).await?;
         Ok(Self { forge, mirror })
     }
 
     /// The rules at the base of a change, or why they cannot be read: then nothing may apply.
-    pub(super) async fn rules(&self, base: &Base) -> anyhow::Result<Result<AtBase<Project>, String>> {
+    pub(super) async fn rules(
+        &self,
+        base: &Base,
+    ) -> anyhow::Result<Result<AtBase<Project>, String>> {
         let project = self.project(base.sha()).await?;
         Ok(project.map(|it| AtBase::read(base, it)))
     }
 
     /// The project file at a commit, the default where there is none, or every complaint about it.
     pub(super) async fn project(&self, commit: &Sha) -> anyhow::Result<Result<Project, String>> {
-        let Some(bytes) = self.mirror.show(commit, project::FILE).await? else { return Ok(Ok(Project::default())) };
+        let Some(bytes) = self.mirror.show(commit, project::FILE).await? else {
+            return Ok(Ok(Project::default()));
+        };
         let Ok(text) = String::from_utf8(bytes) else {
-            return Ok(Err(format!("{} at {} is not UTF-8", project::FILE, commit.short())));
+            return Ok(Err(format!(
+                "{} at {} is not UTF-8",
+                project::FILE,
+                commit.short()
+            )));
         };
         Ok(project::read(project::FILE, &text).map_err(|complaints| {
-            complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            complaints
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("; ")
         }))
     }
 }

@@ -16,20 +16,43 @@ use crate::ledger::Ledger;
 
 /// Answers a wave job's question. What the answer rests on stands in the store and on the ledger before it is given;
 /// asked again (the answer was lost on its way), the same facts are recorded once.
-pub async fn ask(app: &App, job: &JobSpec, question: Question, now: Timestamp) -> anyhow::Result<Answer> {
-    let Work::Wave { rollout: id, wave: number, .. } = &job.work else {
+pub async fn ask(
+    app: &App,
+    job: &JobSpec,
+    question: Question,
+    now: Timestamp,
+) -> anyhow::Result<Answer> {
+    let Work::Wave {
+        rollout: id,
+        wave: number,
+        ..
+    } = &job.work
+    else {
         bail!("the job {} has no gate to ask at", job.key);
     };
     let runs = step::sealed(question.plans, &app.digest_key);
     let stored = app.store.rollout(id).await?;
-    let (mut rollout, version) = stored.with_context(|| format!("the rollout {id} is not known"))?;
+    let (mut rollout, version) =
+        stored.with_context(|| format!("the rollout {id} is not known"))?;
     if !rollout.is_asking(*number, job.key.attempt) {
         return Ok(Answer::StandDown);
     }
     let desk = Desk::open(app, &job.repo).await?;
     let ledger = Ledger::of(desk.mirror.clone());
 
-    let decided = decide(&Gathered { app, desk: &desk, ledger: &ledger, rollout: &rollout, job }, *number, &runs, now).await?;
+    let decided = decide(
+        &Gathered {
+            app,
+            desk: &desk,
+            ledger: &ledger,
+            rollout: &rollout,
+            job,
+        },
+        *number,
+        &runs,
+        now,
+    )
+    .await?;
 
     rollout.answered(*number, Asked::new(&decided, runs), now);
     if !app.store.save_rollout(&rollout, version).await? {
@@ -51,8 +74,16 @@ struct Gathered<'a> {
     job: &'a JobSpec,
 }
 
-async fn decide(at: &Gathered<'_>, number: WaveNumber, runs: &[Run], now: Timestamp) -> anyhow::Result<Decided> {
-    let wave = at.rollout.wave(number).context("the rollout does not reach that wave")?;
+async fn decide(
+    at: &Gathered<'_>,
+    number: WaveNumber,
+    runs: &[Run],
+    now: Timestamp,
+) -> anyhow::Result<Decided> {
+    let wave = at
+        .rollout
+        .wave(number)
+        .context("the rollout does not reach that wave")?;
     let rules = match at.desk.rules(&at.rollout.base()).await? {
         Ok(rules) => rules,
         Err(why) => return Ok(Decided::unreadable(&why)),
@@ -68,7 +99,12 @@ async fn decide(at: &Gathered<'_>, number: WaveNumber, runs: &[Run], now: Timest
         members: &wave.members,
         runs,
         facts: &facts,
-        writing: Writing { now, id: &id, url: Some(&url), run_id: Some(&id) },
+        writing: Writing {
+            now,
+            id: &id,
+            url: Some(&url),
+            run_id: Some(&id),
+        },
     });
     Ok(decision.into())
 }

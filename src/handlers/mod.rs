@@ -45,12 +45,22 @@ impl App {
     /// The forge a repository lives on.
     pub fn forge(&self, repo: &Repo) -> anyhow::Result<Arc<dyn Forge>> {
         let forge = self.forges.get(&repo.forge);
-        forge.cloned().with_context(|| format!("no forge {} is configured (it holds {})", repo.forge, repo.name))
+        forge.cloned().with_context(|| {
+            format!(
+                "no forge {} is configured (it holds {})",
+                repo.forge, repo.name
+            )
+        })
     }
 
     /// The newest rollout that carries a pull request.
     async fn rollout_of(&self, pull: &Pull) -> anyhow::Result<Option<Rollout>> {
-        Ok(self.store.rollouts_of_pull(pull).await?.pop().map(|(rollout, _)| rollout))
+        Ok(self
+            .store
+            .rollouts_of_pull(pull)
+            .await?
+            .pop()
+            .map(|(rollout, _)| rollout))
     }
 
     /// The page of a rollout.
@@ -62,15 +72,32 @@ impl App {
 /// Handles one event: reads what it needs, decides, and answers what to remember and do.
 pub async fn handle(app: &App, event: &Event, now: Timestamp) -> anyhow::Result<Handled> {
     match event {
-        Event::PullOpened { pull, .. } | Event::PullPushed { pull, .. } | Event::PullRetargeted { pull, .. } => {
-            pull::look(app, pull, Wish::Event).await
-        }
+        Event::PullOpened { pull, .. }
+        | Event::PullPushed { pull, .. }
+        | Event::PullRetargeted { pull, .. } => pull::look(app, pull, Wish::Event).await,
         Event::PullClosed { pull, .. } => pull::closed(app, pull).await,
         Event::Commented(said) => comment::said(app, said, now).await,
         // A review changes no decision before `approval: pr-review` is built; the forge shows it beside the note.
         Event::Reviewed { .. } => Ok(Handled::default()),
-        Event::BranchPushed { repo, branch, before, after, actor } => {
-            push::pushed(app, &push::Push { repo, branch, before, after, actor }, now).await
+        Event::BranchPushed {
+            repo,
+            branch,
+            before,
+            after,
+            actor,
+        } => {
+            push::pushed(
+                app,
+                &push::Push {
+                    repo,
+                    branch,
+                    before,
+                    after,
+                    actor,
+                },
+                now,
+            )
+            .await
         }
         Event::JobEnded { job, end, .. } => job::ended(app, job, end, now).await,
         Event::WaveCalled { rollout, wave, .. } => job::called(app, rollout, *wave, now).await,
@@ -82,5 +109,8 @@ pub async fn handle(app: &App, event: &Event, now: Timestamp) -> anyhow::Result<
 }
 
 fn remember(repos: &[Repo]) -> Handled {
-    Handled { changes: repos.iter().cloned().map(Change::Repo).collect(), effects: Vec::new() }
+    Handled {
+        changes: repos.iter().cloned().map(Change::Repo).collect(),
+        effects: Vec::new(),
+    }
 }

@@ -18,7 +18,11 @@ use crate::handlers::App;
 use crate::handlers::desk::Desk;
 
 /// The note and the statuses of a pull request, as they must read now.
-pub(super) async fn of_pull(app: &App, desk: &Desk, memory: &PullMemory) -> anyhow::Result<Vec<Effect>> {
+pub(super) async fn of_pull(
+    app: &App,
+    desk: &Desk,
+    memory: &PullMemory,
+) -> anyhow::Result<Vec<Effect>> {
     let rollout = app.rollout_of(&memory.pull).await?;
     let page = rollout.as_ref().map(|it| app.page_of(it));
     let input = PullNote {
@@ -33,7 +37,10 @@ pub(super) async fn of_pull(app: &App, desk: &Desk, memory: &PullMemory) -> anyh
     };
     let (repo, head) = (&memory.pull.repo, &memory.details.head);
     Ok(vec![
-        Effect::Note { pull: memory.pull.clone(), note: note::pull_note(&input) },
+        Effect::Note {
+            pull: memory.pull.clone(),
+            note: note::pull_note(&input),
+        },
         set(repo, head, status::of_plan(&input)),
         set(repo, head, status::of_apply(&input)),
     ])
@@ -42,46 +49,83 @@ pub(super) async fn of_pull(app: &App, desk: &Desk, memory: &PullMemory) -> anyh
 /// The status of a rollout's commit, and the follow-ups that write the notes of its pull requests.
 pub(super) fn about(app: &App, rollout: &Rollout) -> anyhow::Result<Vec<Effect>> {
     let forge = app.forge(&rollout.repo)?;
-    let allowed = said_on(forge.as_ref(), &Project::default());
-    let status = status::of_rollout(rollout, &allowed, &app.page_of(rollout));
+    let status = status::of_rollout(rollout, spelling(forge.as_ref()), &app.page_of(rollout));
     let notes = rollout.pulls.iter().map(|number| {
-        let pull = Pull { repo: rollout.repo.clone(), number: *number };
+        let pull = Pull {
+            repo: rollout.repo.clone(),
+            number: *number,
+        };
         Effect::Follow(Box::new(Event::NoteStale { pull }))
     });
-    Ok(std::iter::once(set(&rollout.repo, &rollout.commit, status)).chain(notes).collect())
+    Ok(std::iter::once(set(&rollout.repo, &rollout.commit, status))
+        .chain(notes)
+        .collect())
 }
 
 /// What the rules at base allow; rules that cannot be read are said elsewhere, and hold everything.
-pub(super) async fn allowed(desk: &Desk, memory: &PullMemory, rollout: Option<&Rollout>) -> anyhow::Result<Allowed> {
+pub(super) async fn allowed(
+    desk: &Desk,
+    memory: &PullMemory,
+    rollout: Option<&Rollout>,
+) -> anyhow::Result<Allowed> {
     let base = match rollout {
         Some(rollout) => Some(rollout.base()),
-        None => desk.mirror.remote_tip(&memory.details.target).await?.map(|tip| Base::of_pull(&tip)),
+        None => desk
+            .mirror
+            .remote_tip(&memory.details.target)
+            .await?
+            .map(|tip| Base::of_pull(&tip)),
     };
     let rules = match base {
         Some(base) => desk.rules(&base).await?.ok(),
         None => None,
     };
-    Ok(said_on(desk.forge.as_ref(), rules.as_ref().map_or(&Project::default(), |it| it.get())))
+    Ok(said_on(
+        desk.forge.as_ref(),
+        rules.as_ref().map_or(&Project::default(), |it| it.get()),
+    ))
 }
 
 fn said_on(forge: &dyn Forge, project: &Project) -> Allowed {
-    let spelling = match forge.limits().swallows_bare_commands {
-        true => Spelling::Prefixed,
-        false => Spelling::Bare,
-    };
-    Allowed { gate: project.gate, approval: project.approval.clone(), spelling }
+    Allowed {
+        gate: project.gate,
+        approval: project.approval.clone(),
+        spelling: spelling(forge),
+    }
+}
+
+fn spelling(forge: &dyn Forge) -> Spelling {
+    if forge.limits().swallows_bare_commands {
+        Spelling::Prefixed
+    } else {
+        Spelling::Bare
+    }
 }
 
 /// Who reads what changes: by the newest plans, the rollout's where it has made some.
 fn radius_of(memory: &PullMemory, rollout: Option<&Rollout>) -> Radius {
-    let Planning::Done { survey, plans, .. } = &memory.planning else { return Radius::default() };
-    let newer = rollout.into_iter().flat_map(|it| &it.waves).flat_map(|it| &it.plans);
+    let Planning::Done { survey, plans, .. } = &memory.planning else {
+        return Radius::default();
+    };
+    let newer = rollout
+        .into_iter()
+        .flat_map(|it| &it.waves)
+        .flat_map(|it| &it.plans);
     let changing = |it: &&Plan| !it.is_empty();
-    let changed: BTreeSet<Root> = plans.iter().chain(newer).filter(changing).map(|it| it.root.clone()).collect();
+    let changed: BTreeSet<Root> = plans
+        .iter()
+        .chain(newer)
+        .filter(changing)
+        .map(|it| it.root.clone())
+        .collect();
     let planned: BTreeSet<Root> = plans.iter().map(|it| it.root.clone()).collect();
     radius(&survey.estate, &changed, &planned)
 }
 
 fn set(repo: &Repo, commit: &Sha, status: Status) -> Effect {
-    Effect::Status { repo: repo.clone(), commit: commit.clone(), status }
+    Effect::Status {
+        repo: repo.clone(),
+        commit: commit.clone(),
+        status,
+    }
 }

@@ -150,7 +150,10 @@ async fn a_wave_whose_server_says_that_it_fails_says_why() {
         world.server.state().answer = fail;
         assert_eq!(world.wave(&["net"]).await.unwrap(), Outcome::Failed);
         let error = world.report().error.unwrap();
-        assert!(error.contains("Reference to undeclared local value"), "{error}");
+        assert!(
+            error.contains("Reference to undeclared local value"),
+            "{error}"
+        );
     }
 }
 

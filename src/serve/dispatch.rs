@@ -20,7 +20,13 @@ pub(super) async fn run(server: Server, stop: CancellationToken) {
     let mut bell = server.app.store.bell().listen();
     while !stop.is_cancelled() {
         bell.forget();
-        match server.app.store.jobs.start_next(server.parallel, Timestamp::now(), server.lease()).await {
+        match server
+            .app
+            .store
+            .jobs
+            .start_next(server.parallel, Timestamp::now(), server.lease())
+            .await
+        {
             Ok(Some(job)) => start(&server, &job).await,
             Ok(None) => {
                 tokio::select! { () = bell.wait(POLL) => {}, () = stop.cancelled() => {} }
@@ -50,9 +56,21 @@ async fn start(server: &Server, job: &Job) {
 pub(super) async fn again_or_lost(server: &Server, job: &Job, why: &str) {
     let (jobs, now) = (&server.app.store.jobs, Timestamp::now());
     let kept = if job.has_beaten || job.starts >= STARTS {
-        jobs.end(&job.spec.key, &JobEnd::Lost { why: why.to_owned() }, now).await.map(drop)
+        jobs.end(
+            &job.spec.key,
+            &JobEnd::Lost {
+                why: why.to_owned(),
+            },
+            now,
+        )
+        .await
+        .map(drop)
     } else {
-        jobs.requeue(&job.spec.key, now + SignedDuration::from_secs(i64::from(job.starts) * 2)).await
+        jobs.requeue(
+            &job.spec.key,
+            now + SignedDuration::from_secs(i64::from(job.starts) * 2),
+        )
+        .await
     };
     if let Err(error) = kept {
         tracing::error!(job = %job.spec.key, %error, "what became of a job could not be stored");

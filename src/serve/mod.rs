@@ -56,7 +56,12 @@ pub async fn run(server: Server, stop: CancellationToken) -> anyhow::Result<()> 
     let listen = bind(server.listen, "listen").await?;
     let listen_pages = bind(server.listen_pages, "listen_pages").await?;
     server.app.store.free_left_over().await?;
-    server.app.store.jobs.renew_all(Timestamp::now(), server.lease()).await?;
+    server
+        .app
+        .store
+        .jobs
+        .renew_all(Timestamp::now(), server.lease())
+        .await?;
     tracing::info!(listen = %server.listen, pages = %server.listen_pages, "tidegate serves");
 
     let mut work = tokio::task::JoinSet::new();
@@ -68,8 +73,10 @@ pub async fn run(server: Server, stop: CancellationToken) -> anyhow::Result<()> 
     work.spawn(dispatch::run(server.clone(), stop.clone()));
     work.spawn(ticker::run(server.clone(), stop.clone()));
 
-    let door = axum::serve(listen, public(server.clone())).with_graceful_shutdown(stop.clone().cancelled_owned());
-    let pages = axum::serve(listen_pages, private(&server)).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let door = axum::serve(listen, public(server.clone()))
+        .with_graceful_shutdown(stop.clone().cancelled_owned());
+    let pages = axum::serve(listen_pages, private(&server))
+        .with_graceful_shutdown(stop.clone().cancelled_owned());
     let served = async { tokio::try_join!(door.into_future(), pages.into_future()) };
     tokio::select! {
         ended = served => { ended.context("cannot serve")?; }
@@ -101,7 +108,9 @@ fn private(server: &Server) -> Router {
         .route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
         .with_state(server.clone());
-    pages::router(server.app.store.clone()).merge(health).layer(CatchPanicLayer::new())
+    pages::router(server.app.store.clone())
+        .merge(health)
+        .layer(CatchPanicLayer::new())
 }
 
 async fn ready(State(server): State<Server>) -> (StatusCode, &'static str) {
@@ -109,12 +118,17 @@ async fn ready(State(server): State<Server>) -> (StatusCode, &'static str) {
         Ok(()) => (StatusCode::OK, "ready\n"),
         Err(error) => {
             tracing::error!(error = %error, "the store does not answer");
-            (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n")
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the store does not answer\n",
+            )
         }
     }
 }
 
 async fn bind(address: SocketAddr, key: &str) -> anyhow::Result<TcpListener> {
     let bound = TcpListener::bind(address).await;
-    bound.with_context(|| format!("cannot listen on {address}: is another server there? (`{key}` says where)"))
+    bound.with_context(|| {
+        format!("cannot listen on {address}: is another server there? (`{key}` says where)")
+    })
 }

@@ -53,7 +53,11 @@ impl IntoResponse for Denied {
             Self::Over(why) => (StatusCode::FORBIDDEN, why).into_response(),
             Self::Broken(error) => {
                 tracing::error!(error = format!("{error:#}"), "a job could not be answered");
-                (StatusCode::SERVICE_UNAVAILABLE, "the server cannot answer now; its log says why\n").into_response()
+                (
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "the server cannot answer now; its log says why\n",
+                )
+                    .into_response()
             }
         }
     }
@@ -69,13 +73,17 @@ impl FromRequestParts<Server> for Bearer {
     type Rejection = Denied;
 
     async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self, Denied> {
-        let header = parts.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
+        let header = parts
+            .headers
+            .get(header::AUTHORIZATION)
+            .and_then(|it| it.to_str().ok());
         let Some(text) = header.and_then(|it| it.strip_prefix("Bearer ")) else {
             return Err(Denied::Unknown("a job token is needed".to_owned()));
         };
         let token = SecretString::from(text.trim());
         let job = token::verify(&server.token_key, &token, Timestamp::now());
-        job.map(Self).map_err(|error| Denied::Unknown(error.to_string()))
+        job.map(Self)
+            .map_err(|error| Denied::Unknown(error.to_string()))
     }
 }
 
@@ -102,13 +110,21 @@ async fn beat(
     Current(spec): Current,
     Json(beat): Json<Beat>,
 ) -> Result<Json<BeatAnswer>, Denied> {
-    let beaten = server.app.store.jobs.beat(&spec.key, &beat.doing, Timestamp::now(), server.lease()).await?;
+    let beaten = server
+        .app
+        .store
+        .jobs
+        .beat(&spec.key, &beat.doing, Timestamp::now(), server.lease())
+        .await?;
     let cancel = match beaten {
         Beaten::Alive => false,
         Beaten::Cancel => true,
         Beaten::Over => return Err(Denied::Over("this job is over\n")),
     };
-    Ok(Json(BeatAnswer { cancel, lease_seconds: server.lease_seconds }))
+    Ok(Json(BeatAnswer {
+        cancel,
+        lease_seconds: server.lease_seconds,
+    }))
 }
 
 async fn ask(
@@ -116,7 +132,9 @@ async fn ask(
     Current(spec): Current,
     Json(question): Json<Question>,
 ) -> Result<Json<Answer>, Denied> {
-    Ok(Json(gate::ask(&server.app, &spec, question, Timestamp::now()).await?))
+    Ok(Json(
+        gate::ask(&server.app, &spec, question, Timestamp::now()).await?,
+    ))
 }
 
 /// Takes a job's last word; said twice it is the same as once.
@@ -125,7 +143,13 @@ async fn end(
     Bearer(job): Bearer,
     Json(report): Json<Report>,
 ) -> Result<StatusCode, Denied> {
-    match server.app.store.jobs.end(&job, &JobEnd::Said(report), Timestamp::now()).await? {
+    match server
+        .app
+        .store
+        .jobs
+        .end(&job, &JobEnd::Said(report), Timestamp::now())
+        .await?
+    {
         Ended::New | Ended::Known => Ok(StatusCode::NO_CONTENT),
         Ended::Unknown => Err(Denied::Over("this job is not known\n")),
     }

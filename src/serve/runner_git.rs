@@ -23,10 +23,20 @@ pub(super) async fn serve(
         return Ok(StatusCode::NOT_FOUND.into_response());
     };
     let folder = Mirror::folder(&server.app.mirrors, &job.repo);
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = folder
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let root = folder.parent().unwrap_or(&folder).to_owned();
     let (parts, body) = request.into_parts();
-    let text = |name: HeaderName| parts.headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let text = |name: HeaderName| {
+        parts
+            .headers
+            .get(name)
+            .and_then(|it| it.to_str().ok())
+            .map(str::to_owned)
+    };
     let asked = BackendRequest {
         method: parts.method.clone(),
         path: format!("{name}/{rest}"),
@@ -34,9 +44,16 @@ pub(super) async fn serve(
         content_type: text(header::CONTENT_TYPE),
         content_encoding: text(header::CONTENT_ENCODING),
         git_protocol: text(HeaderName::from_static("git-protocol")),
-        body: Box::pin(StreamReader::new(body.into_data_stream().map_err(std::io::Error::other))),
+        body: Box::pin(StreamReader::new(
+            body.into_data_stream().map_err(std::io::Error::other),
+        )),
     };
-    let answer = Backend { root, access: Access::Read }.answer(asked).await?;
+    let answer = Backend {
+        root,
+        access: Access::Read,
+    }
+    .answer(asked)
+    .await?;
     let body = Body::from_stream(ReaderStream::new(answer.body));
     Ok((answer.status, answer.headers, body).into_response())
 }

@@ -18,7 +18,10 @@ const COMING_UP: SignedDuration = SignedDuration::from_secs(10);
 pub(super) async fn run(server: Server, stop: CancellationToken) {
     while !stop.is_cancelled() {
         if let Err(error) = sweep(&server).await {
-            tracing::error!(error = format!("{error:#}"), "leases could not be looked at");
+            tracing::error!(
+                error = format!("{error:#}"),
+                "leases could not be looked at"
+            );
         }
         tokio::select! { () = tokio::time::sleep(TICK) => {}, () = stop.cancelled() => {} }
     }
@@ -53,7 +56,14 @@ fn why_lost(is_expired: bool, seen: Seen) -> Option<&'static str> {
 
 async fn lose(server: &Server, job: &Job, seen: Seen, why: &str) -> anyhow::Result<()> {
     // Its last word may have been stored between the two looks; then there is nothing left to do here.
-    let still = server.app.store.jobs.running().await?.into_iter().find(|it| it.spec.key == job.spec.key);
+    let still = server
+        .app
+        .store
+        .jobs
+        .running()
+        .await?
+        .into_iter()
+        .find(|it| it.spec.key == job.spec.key);
     let Some(job) = still else { return Ok(()) };
     tracing::warn!(job = %job.spec.key, why, "a job is lost");
     if seen == Seen::Alive {

@@ -30,7 +30,10 @@ async fn receive(
     body: Bytes,
 ) -> (StatusCode, String) {
     let Some(kind) = ForgeKind::named(&kind) else {
-        return (StatusCode::NOT_FOUND, format!("no forge delivers to /webhooks/{kind}\n"));
+        return (
+            StatusCode::NOT_FOUND,
+            format!("no forge delivers to /webhooks/{kind}\n"),
+        );
     };
     match read(&server, kind, &headers, &body) {
         Ok((forge, delivery)) => file(&server, forge, delivery).await,
@@ -70,8 +73,17 @@ async fn file(server: &Server, forge: &ServedForge, delivery: Delivery) -> (Stat
             return (StatusCode::ACCEPTED, format!("ignored: {why}\n"));
         }
     };
-    let id = store::Delivery { forge: forge.options.host(), id: delivery.id.clone() };
-    match server.app.store.inbox.file(&id, event, Timestamp::now()).await {
+    let id = store::Delivery {
+        forge: forge.options.host(),
+        id: delivery.id.clone(),
+    };
+    match server
+        .app
+        .store
+        .inbox
+        .file(&id, event, Timestamp::now())
+        .await
+    {
         Ok(Filed::New) => {
             tracing::info!(delivery = %delivery.id, event = event.name(), "filed");
             (StatusCode::ACCEPTED, "filed\n".to_owned())
@@ -79,7 +91,10 @@ async fn file(server: &Server, forge: &ServedForge, delivery: Delivery) -> (Stat
         Ok(Filed::Known) => (StatusCode::ACCEPTED, "known already\n".to_owned()),
         Err(error) => {
             tracing::error!(delivery = %delivery.id, %error, "a delivery could not be filed");
-            (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer; deliver it again\n".to_owned())
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the store does not answer; deliver it again\n".to_owned(),
+            )
         }
     }
 }

@@ -38,7 +38,12 @@ pub(super) async fn run(app: App, worker: String, stop: CancellationToken) {
 
 /// Handles the oldest delivery whose lane is free; false when there is none.
 pub(super) async fn handle_next(app: &App, worker: &str) -> anyhow::Result<bool> {
-    let Some(claimed) = app.store.inbox.claim(worker, Timestamp::now(), LEASE).await? else {
+    let Some(claimed) = app
+        .store
+        .inbox
+        .claim(worker, Timestamp::now(), LEASE)
+        .await?
+    else {
         return Ok(false);
     };
     let lane = claimed.event.lane();
@@ -49,7 +54,12 @@ pub(super) async fn handle_next(app: &App, worker: &str) -> anyhow::Result<bool>
 
 async fn finish(app: &App, claimed: &Claimed) -> anyhow::Result<()> {
     let error = match handle(app, &claimed.event).await {
-        Ok(handled) => match app.store.inbox.finish(claimed, &handled, Timestamp::now()).await? {
+        Ok(handled) => match app
+            .store
+            .inbox
+            .finish(claimed, &handled, Timestamp::now())
+            .await?
+        {
             Finished::Stored => {
                 tracing::info!(effects = handled.effects.len(), "handled");
                 return Ok(());
@@ -64,8 +74,15 @@ async fn finish(app: &App, claimed: &Claimed) -> anyhow::Result<()> {
         tracing::error!(attempts = claimed.attempt, error, "a delivery was given up");
         app.store.inbox.give_up(claimed, &error, &[], now).await?;
     } else {
-        tracing::warn!(attempt = claimed.attempt, error, "a delivery failed and is tried again");
-        app.store.inbox.fail(claimed, &error, now + pause(claimed.attempt)).await?;
+        tracing::warn!(
+            attempt = claimed.attempt,
+            error,
+            "a delivery failed and is tried again"
+        );
+        app.store
+            .inbox
+            .fail(claimed, &error, now + pause(claimed.attempt))
+            .await?;
     }
     Ok(())
 }
@@ -73,7 +90,9 @@ async fn finish(app: &App, claimed: &Claimed) -> anyhow::Result<()> {
 /// Calls the handlers on a task of their own, so that a bug in one is an error of this delivery alone.
 async fn handle(app: &App, event: &Event) -> anyhow::Result<Handled> {
     let (app, event) = (app.clone(), event.clone());
-    let task = tokio::spawn(async move { handlers::handle(&app, &event, Timestamp::now()).await }.in_current_span());
+    let task = tokio::spawn(
+        async move { handlers::handle(&app, &event, Timestamp::now()).await }.in_current_span(),
+    );
     match task.await {
         Ok(handled) => handled,
         Err(error) => Err(anyhow!("the handler broke: {error}")),
@@ -82,6 +101,8 @@ async fn handle(app: &App, event: &Event) -> anyhow::Result<Handled> {
 
 /// A quarter of a second, doubled with each try, two minutes at most.
 fn pause(attempt: u32) -> SignedDuration {
-    let millis = 250_i64.checked_shl(attempt.saturating_sub(1).min(16)).unwrap_or(i64::MAX);
+    let millis = 250_i64
+        .checked_shl(attempt.saturating_sub(1).min(16))
+        .unwrap_or(i64::MAX);
     SignedDuration::from_millis(millis.min(120_000))
 }

@@ -25,7 +25,7 @@ use crate::engine;
     tidegate testdrive              play it step by step, then keep running: open the printed addresses\n  \
     tidegate testdrive --headless   play it to its end; exit 0 only if every step was seen\n  \
     tidegate testdrive --headless --json story.json")]
-pub struct Args {
+pub(super) struct Args {
     /// Play to the end and leave; exit 0 only if every step was seen.
     #[arg(long)]
     headless: bool,
@@ -57,7 +57,7 @@ struct Played<'a> {
 }
 
 /// Plays the story; headless it ends with it, else it keeps running until interrupted.
-pub async fn run(args: Args) -> anyhow::Result<Outcome> {
+pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     let tool = engine::found_tool().ok_or_else(|| {
         Usage(
             "there is no `terraform` or `tofu` on the path, and the story applies real roots. Install one of them, then \
@@ -65,7 +65,10 @@ pub async fn run(args: Args) -> anyhow::Result<Outcome> {
                 .to_owned(),
         )
     })?;
-    let kept = args.dir.clone().map_or_else(Folder::temporary, Folder::named)?;
+    let kept = args
+        .dir
+        .clone()
+        .map_or_else(Folder::temporary, Folder::named)?;
     println!("tidegate testdrive on {tool}, in {}", kept.path().display());
     let stage = Stage::start(kept.path()).await?;
     println!("  sandbox forge  {}", stage.forge);
@@ -74,7 +77,12 @@ pub async fn run(args: Args) -> anyhow::Result<Outcome> {
     let steps = play(&stage).await;
     let complete = steps.iter().all(|it| it.seen.is_some());
     if let Some(file) = &args.json {
-        let played = Played { version: env!("CARGO_PKG_VERSION"), tool: &tool, complete, steps: &steps };
+        let played = Played {
+            version: env!("CARGO_PKG_VERSION"),
+            tool: &tool,
+            complete,
+            steps: &steps,
+        };
         let text = serde_json::to_string_pretty(&played)? + "\n";
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
@@ -83,11 +91,22 @@ pub async fn run(args: Args) -> anyhow::Result<Outcome> {
         tokio::signal::ctrl_c().await?;
     }
     stage.stop().await;
-    println!("\n{}", if complete { "Every step was seen." } else { "The story broke off." });
+    println!(
+        "\n{}",
+        if complete {
+            "Every step was seen."
+        } else {
+            "The story broke off."
+        }
+    );
     if !complete {
         kept.keep();
     }
-    Ok(if complete { Outcome::Done } else { Outcome::Failed })
+    Ok(if complete {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
 }
 
 /// Plays every step in order; after the first that fails, the rest is not reached.
@@ -103,15 +122,29 @@ async fn play(stage: &Stage) -> Vec<Step> {
             (Ok(seen), _) => ("ok", seen.as_str()),
             (Err(_), error) => ("FAILED", error.as_deref().unwrap_or_default()),
         };
-        println!("{:>2} {mark:<6} {} ({seconds:.1} s)\n          {text}", number + 1, step.name);
+        println!(
+            "{:>2} {mark:<6} {} ({seconds:.1} s)\n          {text}",
+            number + 1,
+            step.name
+        );
         let failed = error.is_some();
-        played.push(Step { step: step.name, seen: result.ok(), error, seconds });
+        played.push(Step {
+            step: step.name,
+            seen: result.ok(),
+            error,
+            seconds,
+        });
         if failed {
             break;
         }
     }
     for step in &story::STEPS[played.len()..] {
-        played.push(Step { step: step.name, seen: None, error: Some("not reached".to_owned()), seconds: 0.0 });
+        played.push(Step {
+            step: step.name,
+            seen: None,
+            error: Some("not reached".to_owned()),
+            seconds: 0.0,
+        });
     }
     played
 }
@@ -124,11 +157,15 @@ enum Folder {
 
 impl Folder {
     fn temporary() -> anyhow::Result<Self> {
-        Ok(Self::Temporary(tempfile::Builder::new().prefix("tidegate-").tempdir()?))
+        Ok(Self::Temporary(
+            tempfile::Builder::new().prefix("tidegate-").tempdir()?,
+        ))
     }
 
     fn named(dir: PathBuf) -> anyhow::Result<Self> {
-        let empty = std::fs::read_dir(&dir).map(|mut it| it.next().is_none()).unwrap_or(true);
+        let empty = std::fs::read_dir(&dir)
+            .map(|mut it| it.next().is_none())
+            .unwrap_or(true);
         if !empty {
             return Err(Usage(format!("{} is not empty; name a new folder", dir.display())).into());
         }

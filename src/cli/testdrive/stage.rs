@@ -14,7 +14,12 @@ use crate::core::key::hex;
 use crate::sandbox;
 
 /// Who plays: an author, a writer, a reader, and the account tidegate acts as.
-const PEOPLE: [(&str, &str); 4] = [("ada", "write"), ("grace", "write"), ("mallory", "read"), ("tidegate", "admin")];
+const PEOPLE: [(&str, &str); 4] = [
+    ("ada", "write"),
+    ("grace", "write"),
+    ("mallory", "read"),
+    ("tidegate", "admin"),
+];
 
 /// A running sandbox and server, and the people who use them.
 pub(super) struct Stage {
@@ -40,7 +45,11 @@ struct Addresses {
 impl Stage {
     /// Builds the stage in `dir` and starts both processes; returns when both answer.
     pub(super) async fn start(dir: &Path) -> anyhow::Result<Self> {
-        let at = Addresses { forge: free_address()?, server: free_address()?, pages: free_address()? };
+        let at = Addresses {
+            forge: free_address()?,
+            server: free_address()?,
+            pages: free_address()?,
+        };
         let tokens: Vec<_> = PEOPLE.map(|(login, _)| (login, random_secret())).to_vec();
         let secret = random_secret();
         let forge = Url::parse(&format!("http://{}/", at.forge))?;
@@ -49,13 +58,19 @@ impl Stage {
             pages: Url::parse(&format!("http://{}/", at.pages))?,
             states: forge.join(&format!("state/{REPO}/"))?,
             forge,
-            http: reqwest::Client::builder().timeout(Duration::from_secs(30)).build()?,
+            http: reqwest::Client::builder()
+                .timeout(Duration::from_secs(30))
+                .build()?,
             tokens,
             processes: Vec::new(),
         };
-        sandbox::create(&dir.join("sandbox"), &stage.seed(&at, &secret)).context("cannot make the sandbox")?;
+        sandbox::create(&dir.join("sandbox"), &stage.seed(&at, &secret))
+            .context("cannot make the sandbox")?;
         stage.write_server_files(&at, &secret)?;
-        stage.launch("sandbox", &["--data", "sandbox", "--listen", &at.forge.to_string()])?;
+        stage.launch(
+            "sandbox",
+            &["--data", "sandbox", "--listen", &at.forge.to_string()],
+        )?;
         stage.launch("serve", &["--config", "tidegate-server.yml"])?;
         let (forge, ready) = (stage.forge.clone(), stage.pages.join("readyz")?);
         stage.wait_until_up(&forge, "sandbox").await?;
@@ -65,19 +80,30 @@ impl Stage {
 
     /// One of the people of the story.
     pub(super) fn person(&self, login: &'static str) -> Person {
-        Person::new(login, self.token(login), &self.forge.join("api/v3/").expect("a fixed path"), &self.http)
+        Person::new(
+            login,
+            self.token(login),
+            &self.forge.join("api/v3/").expect("a fixed path"),
+            &self.http,
+        )
     }
 
     /// The variables under which Terraform reaches the states.
     pub(super) fn state_variables(&self) -> [(&'static str, String); 2] {
-        [("TF_HTTP_USERNAME", "tidegate".to_owned()), ("TF_HTTP_PASSWORD", self.token("tidegate").to_owned())]
+        [
+            ("TF_HTTP_USERNAME", "tidegate".to_owned()),
+            ("TF_HTTP_PASSWORD", self.token("tidegate").to_owned()),
+        ]
     }
 
     /// Stops both processes and waits for them to leave.
     pub(super) async fn stop(mut self) {
         for process in &mut self.processes {
             if let Some(id) = process.id().and_then(|it| i32::try_from(it).ok()) {
-                let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGTERM);
+                let _ = nix::sys::signal::kill(
+                    nix::unistd::Pid::from_raw(id),
+                    nix::sys::signal::Signal::SIGTERM,
+                );
             }
             let _ = tokio::time::timeout(Duration::from_secs(20), process.wait()).await;
         }
@@ -85,7 +111,9 @@ impl Stage {
 
     fn token(&self, login: &str) -> &str {
         let found = self.tokens.iter().find(|(name, _)| *name == login);
-        found.map(|(_, token)| token.as_str()).expect("the story names only its own people")
+        found
+            .map(|(_, token)| token.as_str())
+            .expect("the story names only its own people")
     }
 
     fn seed(&self, at: &Addresses, secret: &str) -> sandbox::Seed {
@@ -107,7 +135,10 @@ impl Stage {
             repos: vec![sandbox::SeedRepo {
                 name: REPO.to_owned(),
                 is_public: true,
-                collaborators: PEOPLE.iter().map(|(login, role)| ((*login).to_owned(), (*role).to_owned())).collect(),
+                collaborators: PEOPLE
+                    .iter()
+                    .map(|(login, role)| ((*login).to_owned(), (*role).to_owned()))
+                    .collect(),
                 hooks: vec![hook],
             }],
         }
@@ -123,7 +154,8 @@ impl Stage {
              plan_env: {names}\n  apply_env: {names}\n",
             at.server, at.server, at.pages, self.forge
         );
-        std::fs::write(self.dir.join("tidegate-server.yml"), text).context("cannot write the server's file")
+        std::fs::write(self.dir.join("tidegate-server.yml"), text)
+            .context("cannot write the server's file")
     }
 
     /// Starts this program again as `command`, with its output in a file of the stage.
@@ -146,17 +178,29 @@ impl Stage {
 
     async fn wait_until_up(&mut self, url: &Url, command: &str) -> anyhow::Result<()> {
         for _ in 0..200 {
-            if self.http.get(url.clone()).send().await.is_ok_and(|it| it.status().as_u16() < 500) {
+            if self
+                .http
+                .get(url.clone())
+                .send()
+                .await
+                .is_ok_and(|it| it.status().as_u16() < 500)
+            {
                 return Ok(());
             }
             for process in &mut self.processes {
                 if let Some(status) = process.try_wait()? {
-                    bail!("`tidegate {command}` did not start ({status}): {}", self.last_words(command));
+                    bail!(
+                        "`tidegate {command}` did not start ({status}): {}",
+                        self.last_words(command)
+                    );
                 }
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        bail!("`tidegate {command}` does not answer at {url}; its log is {}", self.log(command).display())
+        bail!(
+            "`tidegate {command}` does not answer at {url}; its log is {}",
+            self.log(command).display()
+        )
     }
 
     fn last_words(&self, command: &str) -> String {
@@ -172,7 +216,9 @@ impl Stage {
 
 /// A port nobody listens on now; the sample estate names it, so it must be known before anything listens.
 fn free_address() -> anyhow::Result<SocketAddr> {
-    Ok(TcpListener::bind("127.0.0.1:0").context("cannot find a free port")?.local_addr()?)
+    Ok(TcpListener::bind("127.0.0.1:0")
+        .context("cannot find a free port")?
+        .local_addr()?)
 }
 
 fn random_secret() -> String {
@@ -184,6 +230,12 @@ fn random_secret() -> String {
 fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(text.as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -25,20 +25,35 @@ where
             return Ok(seen);
         }
         if start.elapsed() > PATIENCE {
-            bail!("waited {} s for {what}, and did not see it", PATIENCE.as_secs());
+            bail!(
+                "waited {} s for {what}, and did not see it",
+                PATIENCE.as_secs()
+            );
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
 /// The note of a pull request, once `wanted` accepts its text.
-pub(super) async fn note(ada: &Person, pull: u64, what: &str, wanted: impl Fn(&str) -> bool) -> anyhow::Result<String> {
+pub(super) async fn note(
+    ada: &Person,
+    pull: u64,
+    what: &str,
+    wanted: impl Fn(&str) -> bool,
+) -> anyhow::Result<String> {
     until(what, || async {
-        let notes = bodies(ada, pull).await?.into_iter().filter(|it| it.starts_with("<!-- tidegate:note")).collect::<Vec<_>>();
+        let notes = bodies(ada, pull)
+            .await?
+            .into_iter()
+            .filter(|it| it.starts_with("<!-- tidegate:note"))
+            .collect::<Vec<_>>();
         match notes.as_slice() {
             [] => Ok(None),
             [note] => Ok(Some(note.clone()).filter(|it| wanted(it))),
-            _ => bail!("the pull request has {} notes; it must have one", notes.len()),
+            _ => bail!(
+                "the pull request has {} notes; it must have one",
+                notes.len()
+            ),
         }
     })
     .await
@@ -46,20 +61,38 @@ pub(super) async fn note(ada: &Person, pull: u64, what: &str, wanted: impl Fn(&s
 
 /// The bot's replies on a pull request, oldest first.
 pub(super) async fn replies(ada: &Person, pull: u64) -> anyhow::Result<Vec<String>> {
-    Ok(bodies(ada, pull).await?.into_iter().filter(|it| it.starts_with("<!-- tidegate:reply")).collect())
+    Ok(bodies(ada, pull)
+        .await?
+        .into_iter()
+        .filter(|it| it.starts_with("<!-- tidegate:reply"))
+        .collect())
 }
 
 /// The state of `tidegate/plan` or `tidegate/apply` on a commit, with its description.
-pub(super) async fn status(ada: &Person, commit: &str, context: &str) -> anyhow::Result<Option<(String, String)>> {
+pub(super) async fn status(
+    ada: &Person,
+    commit: &str,
+    context: &str,
+) -> anyhow::Result<Option<(String, String)>> {
     let all = ada.get(&format!("commits/{commit}/statuses")).await?;
-    let newest = all.as_array().and_then(|all| all.iter().find(|it| it["context"] == context));
+    let newest = all
+        .as_array()
+        .and_then(|all| all.iter().find(|it| it["context"] == context));
     Ok(newest.map(|it| (text(it, "state"), text(it, "description"))))
 }
 
 /// Every rollout the server tells of, newest first.
 pub(super) async fn rollouts(stage: &Stage) -> anyhow::Result<Vec<Rollout>> {
-    let answer = stage.http.get(stage.pages.join("rollouts.json")?).send().await?.error_for_status()?;
-    answer.json().await.context("the server's rollouts cannot be read")
+    let answer = stage
+        .http
+        .get(stage.pages.join("rollouts.json")?)
+        .send()
+        .await?
+        .error_for_status()?;
+    answer
+        .json()
+        .await
+        .context("the server's rollouts cannot be read")
 }
 
 /// The rollout of a pull request, once `wanted` accepts it.
@@ -71,28 +104,46 @@ pub(super) async fn rollout(
 ) -> anyhow::Result<Rollout> {
     until(what, || async {
         let all = rollouts(stage).await?;
-        Ok(all.into_iter().find(|it| it.pulls.contains(&PullNumber(pull))).filter(|it| wanted(it)))
+        Ok(all
+            .into_iter()
+            .find(|it| it.pulls.contains(&PullNumber(pull)))
+            .filter(|it| wanted(it)))
     })
     .await
 }
 
 /// A wave of a rollout that must be there.
 pub(super) fn wave(rollout: &Rollout, number: u32) -> anyhow::Result<&Wave> {
-    rollout.wave(WaveNumber(number)).with_context(|| format!("the rollout does not reach wave-{number}"))
+    rollout
+        .wave(WaveNumber(number))
+        .with_context(|| format!("the rollout does not reach wave-{number}"))
 }
 
 /// The serial of a root's state: it grows by one with each apply that changes something.
 pub(super) async fn serial(stage: &Stage, root: &str) -> anyhow::Result<u64> {
     let [(_, user), (_, password)] = stage.state_variables();
     let address = estate::address(&stage.states, root);
-    let answer = stage.http.get(address).basic_auth(user, Some(password)).send().await?.error_for_status()?;
+    let answer = stage
+        .http
+        .get(address)
+        .basic_auth(user, Some(password))
+        .send()
+        .await?
+        .error_for_status()?;
     let state: Value = answer.json().await?;
     state["serial"].as_u64().context("a state without a serial")
 }
 
 async fn bodies(ada: &Person, pull: u64) -> anyhow::Result<Vec<String>> {
-    let all = ada.get(&format!("issues/{pull}/comments?per_page=100")).await?;
-    Ok(all.as_array().into_iter().flatten().map(|it| text(it, "body")).collect())
+    let all = ada
+        .get(&format!("issues/{pull}/comments?per_page=100"))
+        .await?;
+    Ok(all
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|it| text(it, "body"))
+        .collect())
 }
 
 fn text(value: &Value, key: &str) -> String {

@@ -1,12 +1,11 @@
 //! The two statuses on a head: what its plan came to, and how its rollout stands.
 
-use crate::core::command::Allowed;
+use crate::core::command::Spelling;
 use crate::core::effect::{Status, StatusContext, StatusState};
 use crate::core::note::PullNote;
 use crate::core::note::plan::{self, Planned};
 use crate::core::note::rollout;
 use crate::core::note::text::visible;
-use crate::core::rollout::Rollout;
 use crate::core::rollout::Rollout;
 use crate::core::rollout::pull::Planning;
 
@@ -44,28 +43,24 @@ pub fn of_plan(input: &PullNote) -> Status {
 /// wave runs, waits, or is still to come.
 pub fn of_apply(input: &PullNote) -> Status {
     let summary = match input.rollout {
-        Some(rollout) => stands(input, rollout),
+        Some(rollout) => stands(rollout, input.allowed.spelling),
         None => (StatusState::Success, before_the_merge(input)),
     };
     status(StatusContext::Apply, summary, input.page)
 }
 
-fn stands(input: &PullNote, rollout: &Rollout) -> (StatusState, String) {
+fn stands(rollout: &Rollout, spelling: Spelling) -> (StatusState, String) {
     let standing = rollout::standing(rollout);
     let words = match standing.next {
-        Some(next) => format!("{}: {}", standing.words, next.line(input.allowed.spelling)),
+        Some(next) => format!("{}: {}", standing.words, next.line(spelling)),
         None => standing.words,
     };
     (standing.state, words)
 }
 
 /// `tidegate/apply` of a rollout's commit.
-pub fn of_rollout(rollout: &Rollout, allowed: &Allowed, page: &str) -> Status {
-    status(
-        StatusContext::Apply,
-        rollout::summary(rollout, allowed),
-        Some(page),
-    )
+pub fn of_rollout(rollout: &Rollout, spelling: Spelling, page: &str) -> Status {
+    status(StatusContext::Apply, stands(rollout, spelling), Some(page))
 }
 
 fn before_the_merge(input: &PullNote) -> String {

@@ -12,35 +12,73 @@ pub struct Decided {
     pub answer: Answer,
     /// Where the wave stands from now on.
     pub state: WaveState,
-    /// The use that was spent just now.
-    pub spent: Option<Use>,
     /// What must stand on the ledger before the job is told.
     pub facts: Vec<Fact>,
 }
 
 impl From<Decision> for Decided {
     fn from(decision: Decision) -> Self {
-        match decision {
-            Decision::Nothing => Self::without_facts(Answer::Nothing, WaveState::Nothing),
-            Decision::Apply { clearance, spend, by } => {
-                let state = WaveState::Applying { digest: clearance.set.clone(), by };
-                let facts = spend.iter().cloned().map(Fact::Use).collect();
-                Self { answer: Answer::Apply(clearance), state, spent: spend, facts }
+        let (answer, state, facts) = match decision {
+            Decision::Nothing => (Answer::Nothing, WaveState::Nothing, Vec::new()),
+            Decision::Apply {
+                clearance,
+                spend,
+                by,
+            } => {
+                let state = WaveState::Applying {
+                    digest: clearance.set.clone(),
+                    by,
+                };
+                (
+                    Answer::Apply(clearance),
+                    state,
+                    spend.into_iter().map(Fact::Use).collect(),
+                )
             }
-            Decision::Wait { digest, why, pending } => {
+            Decision::Wait {
+                digest,
+                why,
+                pending,
+            } => {
                 let why = why.to_string();
-                let state = WaveState::Waiting { digest: digest.clone(), why: why.clone() };
-                let facts = pending.into_iter().map(Fact::Pending).collect();
-                Self { answer: Answer::Wait { digest, why }, state, spent: None, facts }
+                let state = WaveState::Waiting {
+                    digest: digest.clone(),
+                    why: why.clone(),
+                };
+                (
+                    Answer::Wait { digest, why },
+                    state,
+                    pending.into_iter().map(Fact::Pending).collect(),
+                )
             }
-            Decision::Refuse { moved, digest, pending, approved: _, by: _ } => {
-                let state = WaveState::Refused { digest: Some(digest.clone()), moved: moved.clone() };
-                let answer = Answer::Refuse { moved, digest: Some(digest) };
-                Self { answer, state, spent: None, facts: vec![Fact::Pending(pending)] }
+            Decision::Refuse {
+                moved,
+                digest,
+                pending,
+                approved: _,
+                by: _,
+            } => {
+                let digest = Some(digest);
+                let state = WaveState::Refused {
+                    digest: digest.clone(),
+                    moved: moved.clone(),
+                };
+                (
+                    Answer::Refuse { moved, digest },
+                    state,
+                    vec![Fact::Pending(pending)],
+                )
             }
-            Decision::Fail { why } => {
-                Self::without_facts(Answer::Fail { why: why.clone() }, WaveState::Failed { why })
-            }
+            Decision::Fail { why } => (
+                Answer::Fail { why: why.clone() },
+                WaveState::Failed { why },
+                Vec::new(),
+            ),
+        };
+        Self {
+            answer,
+            state,
+            facts,
         }
     }
 }
@@ -49,10 +87,21 @@ impl Decided {
     /// A gate whose rules cannot be read: the wave waits, and nothing applies.
     pub fn unreadable(why: &str) -> Self {
         let why = format!("The rules at the base commit cannot be read, so nothing applies: {why}");
-        Self::without_facts(Answer::Wait { digest: None, why: why.clone() }, WaveState::Waiting { digest: None, why })
+        Self {
+            answer: Answer::Wait {
+                digest: None,
+                why: why.clone(),
+            },
+            state: WaveState::Waiting { digest: None, why },
+            facts: Vec::new(),
+        }
     }
 
-    fn without_facts(answer: Answer, state: WaveState) -> Self {
-        Self { answer, state, spent: None, facts: Vec::new() }
+    /// The use of an approval that is spent now.
+    pub fn spent(&self) -> Option<&Use> {
+        self.facts.iter().find_map(|fact| match fact {
+            Fact::Use(spent) => Some(spent),
+            Fact::Pending(_) | Fact::Approval(_) | Fact::Finished(_) => None,
+        })
     }
 }

@@ -31,9 +31,14 @@ pub struct Waiting {
 /// Waves of a rollout that wait for an approval.
 pub fn waiting_in(rollout: &Rollout, pull: &Pull) -> Vec<Waiting> {
     let waits = rollout.waves.iter().filter_map(|wave| match &wave.state {
-        WaveState::Waiting { digest: Some(digest), .. } | WaveState::Refused { digest: Some(digest), .. } => {
-            Some((wave, digest.clone()))
+        WaveState::Waiting {
+            digest: Some(digest),
+            ..
         }
+        | WaveState::Refused {
+            digest: Some(digest),
+            ..
+        } => Some((wave, digest.clone())),
         WaveState::Waiting { digest: None, .. }
         | WaveState::Refused { digest: None, .. }
         | WaveState::NotStarted
@@ -60,22 +65,52 @@ pub fn waiting_in(rollout: &Rollout, pull: &Pull) -> Vec<Waiting> {
 
 /// The set digest of each wave that an open pull request reaches; none where a member has no plan.
 pub fn sets_before_merge(memory: &PullMemory) -> BTreeMap<WaveNumber, Option<Digest>> {
-    let Planning::Done { survey, plans, unplanned, .. } = &memory.planning else { return BTreeMap::new() };
+    let Planning::Done {
+        survey,
+        plans,
+        unplanned,
+        ..
+    } = &memory.planning
+    else {
+        return BTreeMap::new();
+    };
     let set = |members: &[Root]| {
-        let of_wave: Vec<&Plan> = plans.iter().filter(|it| members.contains(&it.root)).collect();
+        let of_wave: Vec<&Plan> = plans
+            .iter()
+            .filter(|it| members.contains(&it.root))
+            .collect();
         let whole = !unplanned.iter().any(|it| members.contains(&it.root));
-        set_of(&of_wave).ok().filter(|_| whole).map(|(digest, _)| digest)
+        set_of(&of_wave)
+            .ok()
+            .filter(|_| whole)
+            .map(|(digest, _)| digest)
     };
     let waves = survey.estate.reached_waves(&survey.reach);
-    waves.into_iter().map(|it| (it.number, set(&it.members))).collect()
+    waves
+        .into_iter()
+        .map(|it| (it.number, set(&it.members)))
+        .collect()
 }
 
 /// Waves of an open pull request whose plans change something: they can be approved before the merge.
 pub fn waiting_before_merge(memory: &PullMemory) -> Vec<Waiting> {
-    let Planning::Done { head, survey, plans, .. } = &memory.planning else { return Vec::new() };
-    let changing: Vec<_> =
-        plans.iter().filter(|it| !it.is_empty()).filter_map(|it| survey.estate.wave_of(&it.root)).collect();
-    let sets = sets_before_merge(memory).into_iter().filter(|(wave, _)| changing.contains(wave));
+    let Planning::Done {
+        head,
+        survey,
+        plans,
+        ..
+    } = &memory.planning
+    else {
+        return Vec::new();
+    };
+    let changing: Vec<_> = plans
+        .iter()
+        .filter(|it| !it.is_empty())
+        .filter_map(|it| survey.estate.wave_of(&it.root))
+        .collect();
+    let sets = sets_before_merge(memory)
+        .into_iter()
+        .filter(|(wave, _)| changing.contains(wave));
     let waits = sets.filter_map(|(wave, digest)| Some((wave, digest?)));
     waits
         .map(|(wave, digest)| Waiting {
@@ -95,7 +130,11 @@ pub fn choose<'a>(
     target: Option<&Target>,
     digest: Option<&DigestPrefix>,
 ) -> Result<&'a Waiting, Refusal> {
-    let what = Command::Approve { target: target.cloned(), digest: digest.cloned() }.line(Spelling::Bare);
+    let what = Command::Approve {
+        target: target.cloned(),
+        digest: digest.cloned(),
+    }
+    .line(Spelling::Bare);
     let names: Vec<_> = waiting.iter().map(|it| format!("`{}`", it.gate)).collect();
     let refuse = |why: String| {
         let hint = match names.as_slice() {
@@ -113,12 +152,16 @@ pub fn choose<'a>(
             _ => return refuse("several waves wait, and it does not say which one.".to_owned()),
         },
     };
-    let Some(found) = found else { return refuse("that wave does not wait for an approval.".to_owned()) };
+    let Some(found) = found else {
+        return refuse("that wave does not wait for an approval.".to_owned());
+    };
     match digest.filter(|prefix| !prefix.begins(&found.digest)) {
         None => Ok(found),
-        Some(prefix) => {
-            refuse(format!("`{}` plans `{}` now, not `{prefix}`.", found.gate, found.digest.short()))
-        }
+        Some(prefix) => refuse(format!(
+            "`{}` plans `{}` now, not `{prefix}`.",
+            found.gate,
+            found.digest.short()
+        )),
     }
 }
 
@@ -130,22 +173,38 @@ pub fn was_seen(waiting: &Waiting, shown: &[ShownAsk], at: Timestamp) -> Result<
     }
     Err(Refusal::new(
         format!("/approve {}", waiting.gate),
-        format!("The note showed `{}`, and the wave plans `{}` now.", seen.short(), waiting.digest.short()),
+        format!(
+            "The note showed `{}`, and the wave plans `{}` now.",
+            seen.short(),
+            waiting.digest.short()
+        ),
         "Read the note again, and approve what it shows.",
     ))
 }
 
 /// The approval line of a comment; `ordinal` is its place among the comment's commands.
-pub fn fact(waiting: &Waiting, said: &Commented, ordinal: usize, principal: String, now: Timestamp) -> Approval {
+pub fn fact(
+    waiting: &Waiting,
+    said: &Commented,
+    ordinal: usize,
+    principal: String,
+    now: Timestamp,
+) -> Approval {
     let repo = &said.pull.repo;
     Approval {
-        id: format!("approve/{}/{}/{}/{ordinal}", repo.forge, repo.id, said.comment),
+        id: format!(
+            "approve/{}/{}/{}/{ordinal}",
+            repo.forge, repo.id, said.comment
+        ),
         op: waiting.op.clone(),
         gate: waiting.gate.clone(),
         timestamp: now,
         digest: waiting.digest.clone(),
         resolved_by: principal,
-        user: Some(ForgeUser { forge: repo.forge.to_string(), id: said.actor.id }),
+        user: Some(ForgeUser {
+            forge: repo.forge.to_string(),
+            id: said.actor.id,
+        }),
         commit: waiting.commit.clone(),
         pr: Some(waiting.pr),
         url: Some(said.url.clone()),

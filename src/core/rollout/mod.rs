@@ -140,7 +140,11 @@ impl Rollout {
 
     /// What a line on the ledger must name to name this rollout.
     pub fn names(&self) -> Names {
-        Names { commit: self.commit.clone(), taken_over: self.taken_over.clone(), pulls: self.pulls.clone() }
+        Names {
+            commit: self.commit.clone(),
+            taken_over: self.taken_over.clone(),
+            pulls: self.pulls.clone(),
+        }
     }
 }
 

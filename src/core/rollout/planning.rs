@@ -6,8 +6,8 @@ use crate::core::job::{JobEnd, JobKey, JobSpec, Work};
 use crate::core::key::DerivedKey;
 use crate::core::outcome::Outcome;
 use crate::core::refusal::Refusal;
-use crate::core::rollout::step;
 use crate::core::rollout::pull::{Planning, PullDetails, PullMemory, PullState};
+use crate::core::rollout::step;
 
 /// What a head stands on: read from git and the target branch's tip before anything is decided.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,11 +45,19 @@ pub fn look(memory: Option<PullMemory>, details: PullDetails, ground: &Ground, w
         Ok(base) => base,
         Err(why) => {
             memory.planning = Planning::Not { why };
-            return Step { memory, start: None, cancel: running };
+            return Step {
+                memory,
+                start: None,
+                cancel: running,
+            };
         }
     };
     if wish == Wish::Event && memory.planning.is_of(&head) {
-        return Step { memory, start: None, cancel: None };
+        return Step {
+            memory,
+            start: None,
+            cancel: None,
+        };
     }
     memory.attempt = Attempt(memory.attempt.0 + 1);
     memory.planning = Planning::Running { head };
@@ -57,8 +65,14 @@ pub fn look(memory: Option<PullMemory>, details: PullDetails, ground: &Ground, w
         Wish::Event => Vec::new(),
         Wish::Again { only } => only,
     };
-    let start = memory.running_job().map(|key| plan_job(&memory, key, base, only, ground));
-    Step { memory, start, cancel: running }
+    let start = memory
+        .running_job()
+        .map(|key| plan_job(&memory, key, base, only, ground));
+    Step {
+        memory,
+        start,
+        cancel: running,
+    }
 }
 
 /// Takes the end of a plan job; one of another head or an older attempt changes nothing and answers false.
@@ -68,17 +82,28 @@ pub fn planned(memory: &mut PullMemory, job: &JobKey, end: JobEnd, key: &Derived
     }
     let head = memory.details.head.clone();
     memory.planning = match end {
-        JobEnd::Lost { why } => Planning::Failed { head, why: format!("The plan job was lost: {why}") },
-        JobEnd::Said(report) if report.cancelled => {
-            Planning::Failed { head, why: "Planning was cancelled.".to_owned() }
-        }
+        JobEnd::Lost { why } => Planning::Failed {
+            head,
+            why: format!("The plan job was lost: {why}"),
+        },
+        JobEnd::Said(report) if report.cancelled => Planning::Failed {
+            head,
+            why: "Planning was cancelled.".to_owned(),
+        },
         JobEnd::Said(report) => match (report.survey, report.error, report.outcome) {
             (Some(survey), None, Outcome::Done | Outcome::Failed) => {
                 let (plans, unplanned) = step::sorted(step::sealed(report.plans, key));
-                Planning::Done { head, survey, plans, unplanned }
+                Planning::Done {
+                    head,
+                    survey,
+                    plans,
+                    unplanned,
+                }
             }
             (_, error, _) => {
-                let why = error.unwrap_or_else(|| "The plan job ended without saying what it found.".to_owned());
+                let why = error.unwrap_or_else(|| {
+                    "The plan job ended without saying what it found.".to_owned()
+                });
                 Planning::Failed { head, why }
             }
         },
@@ -88,12 +113,27 @@ pub fn planned(memory: &mut PullMemory, job: &JobKey, end: JobEnd, key: &Derived
 
 /// Refuses to plan roots that are not there; nothing is guessed.
 pub fn are_known(wanted: &[Root], memory: Option<&PullMemory>) -> Result<(), Refusal> {
-    let Some(Planning::Done { survey, .. }) = memory.map(|it| &it.planning) else { return Ok(()) };
-    let unknown: Vec<_> = wanted.iter().filter(|it| !survey.estate.roots.contains_key(it)).collect();
-    let Some(first) = unknown.first() else { return Ok(()) };
-    let known: Vec<_> = survey.estate.roots.keys().map(|it| format!("`{it}`")).collect();
+    let Some(Planning::Done { survey, .. }) = memory.map(|it| &it.planning) else {
+        return Ok(());
+    };
+    let unknown: Vec<_> = wanted
+        .iter()
+        .filter(|it| !survey.estate.roots.contains_key(it))
+        .collect();
+    let Some(first) = unknown.first() else {
+        return Ok(());
+    };
+    let known: Vec<_> = survey
+        .estate
+        .roots
+        .keys()
+        .map(|it| format!("`{it}`"))
+        .collect();
     Err(Refusal::new(
-        Command::Plan { roots: wanted.to_vec() }.to_string(),
+        Command::Plan {
+            roots: wanted.to_vec(),
+        }
+        .to_string(),
         format!("`{first}` is not a root of this repository."),
         format!("Its roots are {}.", known.join(", ")),
     ))
@@ -111,20 +151,35 @@ fn may_plan(details: &PullDetails, ground: &Ground) -> Result<Sha, String> {
         return Err(why.to_owned());
     }
     if let Err(why) = &ground.rules {
-        return Err(format!("The rules at the tip of `{}` cannot be read: {why}", details.target));
+        return Err(format!(
+            "The rules at the tip of `{}` cannot be read: {why}",
+            details.target
+        ));
     }
     ground.merge_base.clone().ok_or_else(|| {
-        format!("It shares no history with `{}`, so what it changes cannot be told.", details.target)
+        format!(
+            "It shares no history with `{}`, so what it changes cannot be told.",
+            details.target
+        )
     })
 }
 
-fn plan_job(memory: &PullMemory, key: JobKey, base: Sha, only: Vec<Root>, ground: &Ground) -> JobSpec {
+fn plan_job(
+    memory: &PullMemory,
+    key: JobKey,
+    base: Sha,
+    only: Vec<Root>,
+    ground: &Ground,
+) -> JobSpec {
     JobSpec {
         key,
         repo: memory.pull.repo.clone(),
         commit: memory.details.head.clone(),
         base,
-        work: Work::Plan { pull: memory.pull.clone(), only },
+        work: Work::Plan {
+            pull: memory.pull.clone(),
+            only,
+        },
         parallelism: *ground.rules.as_ref().unwrap_or(&1),
     }
 }
@@ -135,17 +190,24 @@ impl PullMemory {
         Self {
             pull: details.pull.clone(),
             details,
-            planning: Planning::Not { why: "Nothing was planned yet.".to_owned() },
+            planning: Planning::Not {
+                why: "Nothing was planned yet.".to_owned(),
+            },
             attempt: Attempt(0),
         }
     }
 
     /// The job that plans its head, while one does.
     pub fn running_job(&self) -> Option<JobKey> {
-        let Planning::Running { head } = &self.planning else { return None };
+        let Planning::Running { head } = &self.planning else {
+            return None;
+        };
         let Pull { repo, number } = &self.pull;
         let part = format!("{}/{}#{number}/{head}/plan", repo.forge, repo.id);
-        Some(JobKey { part, attempt: self.attempt })
+        Some(JobKey {
+            part,
+            attempt: self.attempt,
+        })
     }
 }
 
@@ -154,7 +216,9 @@ impl Planning {
     pub fn is_of(&self, wanted: &Sha) -> bool {
         match self {
             Self::Not { .. } => false,
-            Self::Running { head } | Self::Done { head, .. } | Self::Failed { head, .. } => head == wanted,
+            Self::Running { head } | Self::Done { head, .. } | Self::Failed { head, .. } => {
+                head == wanted
+            }
         }
     }
 }

@@ -26,7 +26,11 @@ impl Pushed {
     /// The commit whose rules judge the push. Before the very first push there is none, so that one is judged by its
     /// own; afterwards it is the tip handled last, also when somebody deletes the branch and makes it anew.
     pub fn base(&self) -> &Sha {
-        if self.before.is_zero() { &self.after } else { &self.before }
+        if self.before.is_zero() {
+            &self.after
+        } else {
+            &self.before
+        }
     }
 }
 
@@ -41,10 +45,18 @@ pub struct Ground {
 
 /// Decides the rollout of a push; none when it reaches no root. Unfinished rollouts that it meets are taken over: the
 /// new one covers what they left, and keeps the oldest base for its rules.
-pub fn rollout_of(pushed: Pushed, ground: &Ground, met: &[Rollout], now: Timestamp) -> Option<Rollout> {
+pub fn rollout_of(
+    pushed: Pushed,
+    ground: &Ground,
+    met: &[Rollout],
+    now: Timestamp,
+) -> Option<Rollout> {
     let left: BTreeSet<_> = met.iter().flat_map(Rollout::left).cloned().collect();
     let mut reach = ground.reach.clone();
-    reach.members.extend(left.into_iter().filter(|root| ground.estate.roots.contains_key(root)));
+    reach.members.extend(
+        left.into_iter()
+            .filter(|root| ground.estate.roots.contains_key(root)),
+    );
     if reach.members.is_empty() {
         return None;
     }
@@ -55,13 +67,24 @@ pub fn rollout_of(pushed: Pushed, ground: &Ground, met: &[Rollout], now: Timesta
         id: rollout_id(&pushed, &base),
         repo: pushed.repo,
         op: Op::tf_apply(),
-        source: Source::Push { branch: pushed.branch, before: pushed.before, after: pushed.after.clone() },
+        source: Source::Push {
+            branch: pushed.branch,
+            before: pushed.before,
+            after: pushed.after.clone(),
+        },
         commit: pushed.after,
         base,
         authors: union(met.iter().flat_map(|it| &it.authors).chain(&pushed.authors)),
         pulls: union(met.iter().flat_map(|it| &it.pulls).chain(&pushed.pulls)),
-        waves: waves.into_iter().map(|it| Wave::new(it.number, it.members, now)).collect(),
-        taken_over: met.iter().flat_map(|it| it.taken_over.iter().chain([&it.commit])).cloned().collect(),
+        waves: waves
+            .into_iter()
+            .map(|it| Wave::new(it.number, it.members, now))
+            .collect(),
+        taken_over: met
+            .iter()
+            .flat_map(|it| it.taken_over.iter().chain([&it.commit]))
+            .cloned()
+            .collect(),
         parallelism: ground.parallelism,
         started: now,
     })
@@ -75,7 +98,12 @@ pub fn meets(rollout: &Rollout, reach: &Reach) -> bool {
 /// The same push always makes the same id, so a handler that runs twice makes one rollout.
 fn rollout_id(pushed: &Pushed, base: &Sha) -> RolloutId {
     use sha2::{Digest, Sha256};
-    let Pushed { repo, branch, after, .. } = pushed;
+    let Pushed {
+        repo,
+        branch,
+        after,
+        ..
+    } = pushed;
     let text = format!("{}\n{}\n{branch}\n{base}\n{after}", repo.forge, repo.id);
     let digits = hex(&Sha256::digest(text.as_bytes())[..8]);
     RolloutId::try_from(format!("r-{digits}")).expect("letters and digits make an id")

@@ -7,8 +7,8 @@ use crate::core::ids::{Attempt, Gate, Root, WaveNumber};
 use crate::core::job::{Applied, JobEnd, JobKey, JobSpec, Report, Work};
 use crate::core::key::DerivedKey;
 use crate::core::outcome::Outcome;
-use crate::core::plan::{Plan, Planned};
 use crate::core::plan::mask::Run;
+use crate::core::plan::{Plan, Planned};
 use crate::core::refusal::Refusal;
 use crate::core::rollout::answer::Decided;
 use crate::core::rollout::{Rollout, Unplanned, Wave, WaveState};
@@ -26,7 +26,12 @@ impl Asked {
     /// What was decided about these runs.
     pub fn new(decided: &Decided, runs: Vec<Run>) -> Self {
         let (plans, unplanned) = sorted(runs);
-        Self { plans, unplanned, state: decided.state.clone(), spent: decided.spent.clone() }
+        Self {
+            plans,
+            unplanned,
+            state: decided.state.clone(),
+            spent: decided.spent().cloned(),
+        }
     }
 }
 
@@ -34,7 +39,11 @@ impl Asked {
 pub fn sealed(planned: Vec<Planned>, key: &DerivedKey) -> Vec<Run> {
     let seal = |planned: Planned| {
         let root = planned.root.clone();
-        planned.seal(key).unwrap_or_else(|error| Run::Failed { root, why: error.to_string(), detail: String::new() })
+        planned.seal(key).unwrap_or_else(|error| Run::Failed {
+            root,
+            why: error.to_string(),
+            detail: String::new(),
+        })
     };
     planned.into_iter().map(seal).collect()
 }
@@ -48,8 +57,15 @@ pub fn sorted(runs: Vec<Run>) -> (Vec<Plan>, Vec<Unplanned>) {
             Run::Failed { root, why, detail } => unplanned.push(Unplanned { root, why, detail }),
             Run::Deferred { root, waits_for } => {
                 let names: Vec<_> = waits_for.iter().map(|it| format!("`{it}`")).collect();
-                let why = format!("It waits for {}, which has never applied.", names.join(", "));
-                unplanned.push(Unplanned { root, why, detail: String::new() });
+                let why = format!(
+                    "It waits for {}, which has never applied.",
+                    names.join(", ")
+                );
+                unplanned.push(Unplanned {
+                    root,
+                    why,
+                    detail: String::new(),
+                });
             }
         }
     }
@@ -130,7 +146,8 @@ impl Rollout {
 
     /// Whether it still has something to do (a stood down rollout has not).
     pub fn is_open(&self) -> bool {
-        self.current().is_some_and(|wave| wave.state != WaveState::StoodDown)
+        self.current()
+            .is_some_and(|wave| wave.state != WaveState::StoodDown)
     }
 
     /// The wave of that number, if it is reached.
@@ -140,29 +157,48 @@ impl Rollout {
 
     /// Starts the next wave if no job has looked at it yet; a wave that waits or failed is left to people.
     pub fn advance(&mut self, now: Timestamp) -> Option<JobSpec> {
-        let number = self.current().filter(|wave| wave.state == WaveState::NotStarted)?.number;
+        let number = self
+            .current()
+            .filter(|wave| wave.state == WaveState::NotStarted)?
+            .number;
         Some(self.start(number, now))
     }
 
     /// Runs a wave again that waits, was refused, failed, was lost or cancelled; without a number, the current one.
     pub fn call(&mut self, number: Option<WaveNumber>, now: Timestamp) -> Result<JobSpec, Refusal> {
-        let wanted = number.map_or_else(|| "/apply".to_owned(), |number| format!("/apply wave-{number}"));
+        let wanted = number.map_or_else(
+            || "/apply".to_owned(),
+            |number| format!("/apply wave-{number}"),
+        );
         let refuse = |why: String, hint: &str| Err(Refusal::new(wanted.clone(), why, hint));
         let Some(current) = self.current() else {
-            return refuse("every wave of this change has applied.".to_owned(), "There is nothing left to run.");
+            return refuse(
+                "every wave of this change has applied.".to_owned(),
+                "There is nothing left to run.",
+            );
         };
         if let Some(number) = number.filter(|it| *it != current.number) {
             let Some(wave) = self.wave(number) else {
-                let reached: Vec<_> = self.waves.iter().map(|wave| format!("wave-{}", wave.number)).collect();
+                let reached: Vec<_> = self
+                    .waves
+                    .iter()
+                    .map(|wave| format!("wave-{}", wave.number))
+                    .collect();
                 return refuse(
                     format!("this change does not reach wave-{number}."),
                     &format!("It reaches {}.", reached.join(", ")),
                 );
             };
             return match wave.is_done() {
-                true => refuse(format!("wave-{number} has applied already."), "There is nothing left to run in it."),
+                true => refuse(
+                    format!("wave-{number} has applied already."),
+                    "There is nothing left to run in it.",
+                ),
                 false => refuse(
-                    format!("wave-{number} comes after wave-{}, which has not applied.", current.number),
+                    format!(
+                        "wave-{number} comes after wave-{}, which has not applied.",
+                        current.number
+                    ),
                     "Waves go out in order.",
                 ),
             };
@@ -170,9 +206,10 @@ impl Rollout {
         let number = current.number;
         match current.can_be_called() {
             true => Ok(self.start(number, now)),
-            false if current.is_running() => {
-                refuse(format!("wave-{number} is running already."), "The note changes when it ends.")
-            }
+            false if current.is_running() => refuse(
+                format!("wave-{number} is running already."),
+                "The note changes when it ends.",
+            ),
             false => refuse(
                 format!("wave-{number} stood down for a newer push."),
                 "The newer push's rollout carries what is left of it.",
@@ -182,18 +219,24 @@ impl Rollout {
 
     /// The job of a wave's newest attempt.
     pub fn job(&self, number: WaveNumber) -> Option<JobKey> {
-        self.wave(number).map(|wave| JobKey { part: self.part(number), attempt: wave.attempt })
+        self.wave(number).map(|wave| JobKey {
+            part: self.part(number),
+            attempt: wave.attempt,
+        })
     }
 
     /// Whether that attempt at a wave may ask its gate: its wave is the one it was started for, and nothing newer took
     /// over. It may ask again, when the answer was lost on its way.
     pub fn is_asking(&self, number: WaveNumber, attempt: Attempt) -> bool {
-        self.wave(number).is_some_and(|wave| wave.attempt == attempt && wave.state != WaveState::StoodDown)
+        self.wave(number)
+            .is_some_and(|wave| wave.attempt == attempt && wave.state != WaveState::StoodDown)
     }
 
     /// Takes what the gate decided about a wave's plans.
     pub fn answered(&mut self, number: WaveNumber, asked: Asked, now: Timestamp) {
-        let Some(wave) = self.waves.iter_mut().find(|wave| wave.number == number) else { return };
+        let Some(wave) = self.waves.iter_mut().find(|wave| wave.number == number) else {
+            return;
+        };
         if let WaveState::Waiting { .. } | WaveState::Refused { .. } = asked.state {
             wave.asked_plans.clone_from(&asked.plans);
         }
@@ -206,7 +249,13 @@ impl Rollout {
 
     /// Takes the end of a wave's job; an older attempt changes nothing. Answers the fact that closes the use of an
     /// approval, when one was spent and the job could say how it ended.
-    pub fn ended(&mut self, number: WaveNumber, job: &JobKey, end: &JobEnd, now: Timestamp) -> Option<Finished> {
+    pub fn ended(
+        &mut self,
+        number: WaveNumber,
+        job: &JobKey,
+        end: &JobEnd,
+        now: Timestamp,
+    ) -> Option<Finished> {
         let wave = self.waves.iter_mut().find(|wave| wave.number == number)?;
         if wave.attempt != job.attempt || !(wave.is_running() || wave.state == WaveState::Nothing) {
             return None;
@@ -236,28 +285,46 @@ impl Rollout {
 
     /// Jobs that only plan so far: a rollout that stands down has them stopped.
     pub fn planning_jobs(&self) -> impl Iterator<Item = JobKey> {
-        let planning = self.waves.iter().filter(|wave| wave.state == WaveState::Planning);
+        let planning = self
+            .waves
+            .iter()
+            .filter(|wave| wave.state == WaveState::Planning);
         planning.filter_map(|wave| self.job(wave.number))
     }
 
     /// Roots of waves that have not applied.
     pub fn left(&self) -> impl Iterator<Item = &Root> {
-        self.waves.iter().filter(|wave| !wave.is_done()).flat_map(|wave| &wave.members)
+        self.waves
+            .iter()
+            .filter(|wave| !wave.is_done())
+            .flat_map(|wave| &wave.members)
     }
 
     fn start(&mut self, number: WaveNumber, now: Timestamp) -> JobSpec {
         let part = self.part(number);
-        let wave = self.waves.iter_mut().find(|wave| wave.number == number).expect("the caller took it from the waves");
+        let wave = self
+            .waves
+            .iter_mut()
+            .find(|wave| wave.number == number)
+            .expect("the caller took it from the waves");
         wave.attempt = Attempt(wave.attempt.0 + 1);
         wave.move_to(WaveState::Planning, now);
-        let key = JobKey { part, attempt: wave.attempt };
+        let key = JobKey {
+            part,
+            attempt: wave.attempt,
+        };
         let members = wave.members.clone();
         JobSpec {
             key,
             repo: self.repo.clone(),
             commit: self.commit.clone(),
             base: self.base.clone(),
-            work: Work::Wave { rollout: self.id.clone(), op: self.op.clone(), wave: number, members },
+            work: Work::Wave {
+                rollout: self.id.clone(),
+                op: self.op.clone(),
+                wave: number,
+                members,
+            },
             parallelism: self.parallelism,
         }
     }
@@ -276,7 +343,12 @@ fn finish(spent: &Use, report: &Report, now: Timestamp) -> Finished {
         digest: spent.digest.clone(),
         applied: spent.timestamp.to_string(),
         failed: report.outcome != Outcome::Done,
-        members: report.applied.iter().filter(|it| it.error.is_none()).map(|it| it.root.clone()).collect(),
+        members: report
+            .applied
+            .iter()
+            .filter(|it| it.error.is_none())
+            .map(|it| it.root.clone())
+            .collect(),
     }
 }
 
@@ -285,19 +357,27 @@ fn state_after(state: &WaveState, report: &Report) -> WaveState {
         return WaveState::Cancelled;
     }
     match (state, report.outcome) {
-        (WaveState::Applying { digest, by }, Outcome::Done) => {
-            WaveState::Applied { digest: digest.clone(), by: by.clone() }
-        }
+        (WaveState::Applying { digest, by }, Outcome::Done) => WaveState::Applied {
+            digest: digest.clone(),
+            by: by.clone(),
+        },
         (WaveState::Nothing, Outcome::Done) => WaveState::Nothing,
         (_, Outcome::StoodDown) => WaveState::StoodDown,
-        (_, Outcome::Done | Outcome::Failed | Outcome::Usage | Outcome::Waiting | Outcome::Refused) => {
-            WaveState::Failed { why: why_failed(report) }
-        }
+        (
+            _,
+            Outcome::Done | Outcome::Failed | Outcome::Usage | Outcome::Waiting | Outcome::Refused,
+        ) => WaveState::Failed {
+            why: why_failed(report),
+        },
     }
 }
 
 fn why_failed(report: &Report) -> String {
-    let failed: Vec<&Applied> = report.applied.iter().filter(|it| it.error.is_some()).collect();
+    let failed: Vec<&Applied> = report
+        .applied
+        .iter()
+        .filter(|it| it.error.is_some())
+        .collect();
     match (&report.error, failed.as_slice()) {
         (Some(error), _) => error.clone(),
         (None, []) => "The job ended before its gate decided.".to_owned(),

@@ -36,7 +36,12 @@ async fn recent_json(State(store): State<Store>) -> Result<Json<Vec<Rollout>>, B
 }
 
 async fn newest(store: &Store) -> Result<Vec<Rollout>, Broken> {
-    Ok(store.recent_rollouts(RECENT).await?.into_iter().map(|(rollout, _)| rollout).collect())
+    Ok(store
+        .recent_rollouts(RECENT)
+        .await?
+        .into_iter()
+        .map(|(rollout, _)| rollout)
+        .collect())
 }
 
 /// One rollout as a page, or as JSON under `<id>.json`.
@@ -57,7 +62,13 @@ async fn one(State(store): State<Store>, Path(name): Path<String>) -> Result<Res
 }
 
 async fn style() -> impl IntoResponse {
-    ([("content-type", "text/css; charset=utf-8"), ("cache-control", "max-age=300")], include_str!("style.css"))
+    (
+        [
+            ("content-type", "text/css; charset=utf-8"),
+            ("cache-control", "max-age=300"),
+        ],
+        include_str!("style.css"),
+    )
 }
 
 fn html_of(page: Markup) -> Html<String> {
@@ -65,10 +76,14 @@ fn html_of(page: Markup) -> Html<String> {
 }
 
 fn missing() -> Markup {
-    frame::page("Not found", false, &html! {
-        h1 { "Not found" }
-        p { "There is no rollout of that name. " a href="/" { "The recent ones are here." } }
-    })
+    frame::page(
+        "Not found",
+        false,
+        &html! {
+            h1 { "Not found" }
+            p { "There is no rollout of that name. " a href="/" { "The recent ones are here." } }
+        },
+    )
 }
 
 /// The store did not answer: logged once here, and said on the page without its inner words.
@@ -82,11 +97,18 @@ impl<E: Into<anyhow::Error>> From<E> for Broken {
 
 impl IntoResponse for Broken {
     fn into_response(self) -> Response {
-        tracing::error!(error = format!("{:#}", self.0), "a page could not be read from the store");
-        let body = frame::page("Not available", false, &html! {
-            h1 { "Not available" }
-            p { "The server cannot read its store at the moment; its log says why. Try again in a while." }
-        });
+        tracing::error!(
+            error = format!("{:#}", self.0),
+            "a page could not be read from the store"
+        );
+        let body = frame::page(
+            "Not available",
+            false,
+            &html! {
+                h1 { "Not available" }
+                p { "The server cannot read its store at the moment; its log says why. Try again in a while." }
+            },
+        );
         (StatusCode::SERVICE_UNAVAILABLE, html_of(body)).into_response()
     }
 }

@@ -11,27 +11,35 @@ use crate::serve::pages::frame;
 /// The recent rollouts, newest first.
 pub(super) fn list(rollouts: &[Rollout]) -> Markup {
     let live = rollouts.iter().any(is_moving);
-    frame::page("Rollouts", live, &html! {
-        h1 { "Rollouts" }
-        @if rollouts.is_empty() {
-            p.quiet { "Nothing was let out yet. A push to the default branch of a served repository starts a rollout." }
-        } @else {
-            table {
-                tr { th { "Repository" } th { "Commit" } th { "From" } th { "Waves" } th { "Started" } }
-                @for rollout in rollouts { (row(rollout)) }
+    frame::page(
+        "Rollouts",
+        live,
+        &html! {
+            h1 { "Rollouts" }
+            @if rollouts.is_empty() {
+                p.quiet { "Nothing was let out yet. A push to the default branch of a served repository starts a rollout." }
+            } @else {
+                table {
+                    tr { th { "Repository" } th { "Commit" } th { "From" } th { "Waves" } th { "Started" } }
+                    @for rollout in rollouts { (row(rollout)) }
+                }
             }
-        }
-    })
+        },
+    )
 }
 
 /// One rollout: its waves from left to right.
 pub(super) fn page(rollout: &Rollout) -> Markup {
     let title = format!("{} {}", rollout.repo.name, rollout.commit.short());
-    frame::page(&title, is_moving(rollout), &html! {
-        h1 { (rollout.repo.name) " at " code { (rollout.commit.short()) } }
-        p.quiet { (from(rollout)) " · rules from " code { (rollout.base.short()) } " · started " (rollout.started) }
-        div.waves { @for wave in &rollout.waves { (column(wave)) } }
-    })
+    frame::page(
+        &title,
+        is_moving(rollout),
+        &html! {
+            h1 { (rollout.repo.name) " at " code { (rollout.commit.short()) } }
+            p.quiet { (from(rollout)) " · rules from " code { (rollout.base.short()) } " · started " (rollout.started) }
+            div.waves { @for wave in &rollout.waves { (column(wave)) } }
+        },
+    )
 }
 
 fn row(rollout: &Rollout) -> Markup {
@@ -117,14 +125,22 @@ fn command(wave: &Wave, digest: &Digest) -> Markup {
 }
 
 fn moved_member(moved: &Moved) -> Markup {
-    let short = |digest: &Option<Digest>| digest.as_ref().map_or("nothing".to_owned(), |it| it.short().to_owned());
+    let short = |digest: &Option<Digest>| {
+        digest
+            .as_ref()
+            .map_or("nothing".to_owned(), |it| it.short().to_owned())
+    };
     html! {
         p { code { (moved.root) } " was approved as " code { (short(&moved.approved)) } " and plans " code { (short(&moved.now)) } " now." }
     }
 }
 
 fn changes(wave: &Wave) -> Markup {
-    let changing: Vec<&Plan> = wave.plans.iter().filter(|it| !it.subject.changes.is_empty()).collect();
+    let changing: Vec<&Plan> = wave
+        .plans
+        .iter()
+        .filter(|it| !it.subject.changes.is_empty())
+        .collect();
     html! {
         @if !changing.is_empty() {
             details open[changing.iter().any(|it| it.is_destructive())] {
@@ -151,8 +167,16 @@ fn totals(totals: &Totals) -> String {
         (totals.other, "move or import"),
         (totals.outputs, "outputs"),
     ];
-    let told: Vec<_> = told.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
-    if told.is_empty() { "no change".to_owned() } else { told.join(", ") }
+    let told: Vec<_> = told
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if told.is_empty() {
+        "no change".to_owned()
+    } else {
+        told.join(", ")
+    }
 }
 
 fn from(rollout: &Rollout) -> String {
@@ -161,7 +185,11 @@ fn from(rollout: &Rollout) -> String {
         Source::Pull { pull, .. } => format!("pull request #{}", pull.number),
     };
     let pulls: Vec<_> = rollout.pulls.iter().map(|it| format!("#{it}")).collect();
-    if pulls.is_empty() { branch } else { format!("{branch}, {}", pulls.join(", ")) }
+    if pulls.is_empty() {
+        branch
+    } else {
+        format!("{branch}, {}", pulls.join(", "))
+    }
 }
 
 fn is_moving(rollout: &Rollout) -> bool {

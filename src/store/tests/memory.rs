@@ -39,8 +39,11 @@ pub(super) fn rollout(id: &str) -> Rollout {
             asked_plans: Vec::new(),
             unplanned: Vec::new(),
             applied: Vec::new(),
+            spent: None,
             moved_at: at(0),
         }],
+        taken_over: Vec::new(),
+        parallelism: 4,
         started: at(0),
     }
 }
@@ -61,7 +64,6 @@ fn remembered(number: u64, title: &str) -> PullMemory {
         },
         planning: Planning::Running { head: sha("c") },
         attempt: Attempt(1),
-        rollout: None,
     }
 }
 

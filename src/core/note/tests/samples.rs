@@ -160,8 +160,6 @@ fn memory(planning: Planning) -> PullMemory {
         },
         planning,
         attempt: Attempt(1),
-        asks: Vec::new(),
-        rollout: None,
     }
 }
 
@@ -180,6 +178,8 @@ fn rollout(waves: Vec<Wave>) -> Rollout {
         authors: vec![actor("ada")],
         pulls: vec![PullNumber(12)],
         waves,
+        taken_over: Vec::new(),
+        parallelism: 4,
         started: Timestamp::UNIX_EPOCH,
     }
 }
@@ -194,6 +194,7 @@ pub(super) fn wave(number: u32, plans: Vec<Plan>, state: WaveState) -> Wave {
         asked_plans: Vec::new(),
         unplanned: Vec::new(),
         applied: Vec::new(),
+        spent: None,
         moved_at: Timestamp::UNIX_EPOCH,
     }
 }

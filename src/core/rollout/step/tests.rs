@@ -30,12 +30,18 @@ fn rollout() -> Rollout {
             name: "acme/infra".try_into().unwrap(),
         },
         op: Op::tf_apply(),
-        source: Source::Push { branch: "main".try_into().unwrap(), before: sha('1'), after: sha('2') },
+        source: Source::Push {
+            branch: "main".try_into().unwrap(),
+            before: sha('1'),
+            after: sha('2'),
+        },
         commit: sha('2'),
         base: sha('1'),
         authors: Vec::new(),
         pulls: Vec::new(),
-        waves: waves.map(|(number, name)| Wave::new(WaveNumber(number), vec![root(name)], now())).to_vec(),
+        waves: waves
+            .map(|(number, name)| Wave::new(WaveNumber(number), vec![root(name)], now()))
+            .to_vec(),
         taken_over: Vec::new(),
         parallelism: 4,
         started: now(),
@@ -43,15 +49,30 @@ fn rollout() -> Rollout {
 }
 
 fn asked(state: WaveState) -> Asked {
-    Asked { plans: Vec::new(), unplanned: Vec::new(), state, spent: None }
+    Asked {
+        plans: Vec::new(),
+        unplanned: Vec::new(),
+        state,
+        spent: None,
+    }
 }
 
 fn said(outcome: Outcome) -> JobEnd {
-    JobEnd::Said(Report { outcome, cancelled: false, plans: vec![], applied: vec![], error: None, survey: None })
+    JobEnd::Said(Report {
+        outcome,
+        cancelled: false,
+        plans: vec![],
+        applied: vec![],
+        error: None,
+        survey: None,
+    })
 }
 
 fn applying() -> WaveState {
-    WaveState::Applying { digest: digest(), by: None }
+    WaveState::Applying {
+        digest: digest(),
+        by: None,
+    }
 }
 
 #[test]
@@ -73,10 +94,16 @@ fn waves_go_out_one_after_the_other() {
 fn a_wave_that_waits_holds_what_comes_after_and_starts_afresh_when_called() {
     let mut rollout = rollout();
     let first = rollout.advance(now()).unwrap();
-    let waits = WaveState::Waiting { digest: Some(digest()), why: "It replaces something.".to_owned() };
+    let waits = WaveState::Waiting {
+        digest: Some(digest()),
+        why: "It replaces something.".to_owned(),
+    };
     rollout.answered(WaveNumber(2), asked(waits), now());
     rollout.ended(WaveNumber(2), &first.key, &said(Outcome::Waiting), now());
-    assert!(matches!(rollout.wave(WaveNumber(2)).unwrap().state, WaveState::Waiting { .. }));
+    assert!(matches!(
+        rollout.wave(WaveNumber(2)).unwrap().state,
+        WaveState::Waiting { .. }
+    ));
     assert_eq!(rollout.advance(now()), None);
     assert_eq!(rollout.call(None, now()).unwrap().key.attempt, Attempt(2));
 }
@@ -85,7 +112,14 @@ fn a_wave_that_waits_holds_what_comes_after_and_starts_afresh_when_called() {
 fn an_older_attempt_changes_nothing() {
     let mut rollout = rollout();
     let first = rollout.advance(now()).unwrap();
-    rollout.ended(WaveNumber(2), &first.key, &JobEnd::Lost { why: "its lease ran out".to_owned() }, now());
+    rollout.ended(
+        WaveNumber(2),
+        &first.key,
+        &JobEnd::Lost {
+            why: "its lease ran out".to_owned(),
+        },
+        now(),
+    );
     rollout.call(None, now()).unwrap();
     let before = rollout.clone();
     assert!(!rollout.is_asking(WaveNumber(2), Attempt(1)));
@@ -97,7 +131,10 @@ fn an_older_attempt_changes_nothing() {
 fn what_cannot_be_called_is_refused_with_the_reason() {
     let mut rollout = rollout();
     let why = |result: Result<JobSpec, Refusal>| result.unwrap_err().why;
-    assert_eq!(why(rollout.call(Some(WaveNumber(9)), now())), "this change does not reach wave-9.");
+    assert_eq!(
+        why(rollout.call(Some(WaveNumber(9)), now())),
+        "this change does not reach wave-9."
+    );
     assert_eq!(
         why(rollout.call(Some(WaveNumber(3)), now())),
         "wave-3 comes after wave-2, which has not applied."
@@ -112,6 +149,12 @@ fn an_apply_in_progress_is_left_alone_when_a_rollout_stands_down() {
     rollout.advance(now());
     rollout.answered(WaveNumber(2), asked(applying()), now());
     rollout.stand_down(now());
-    assert!(matches!(rollout.wave(WaveNumber(2)).unwrap().state, WaveState::Applying { .. }));
-    assert_eq!(rollout.wave(WaveNumber(3)).unwrap().state, WaveState::StoodDown);
+    assert!(matches!(
+        rollout.wave(WaveNumber(2)).unwrap().state,
+        WaveState::Applying { .. }
+    ));
+    assert_eq!(
+        rollout.wave(WaveNumber(3)).unwrap().state,
+        WaveState::StoodDown
+    );
 }

@@ -1,6 +1,7 @@
 //! Performs one effect on the world, and sorts what may go wrong.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -11,7 +12,7 @@ use crate::core::effect::{Effect, Note};
 use crate::core::gate::facts::Fact;
 use crate::core::ids::{DeliveryId, Pull, Repo};
 use crate::core::job::JobKey;
-use crate::forge::ForgeError;
+use crate::forge::{Forge, ForgeError};
 use crate::git::Mirror;
 use crate::ledger::Ledger;
 use crate::outbox::World;

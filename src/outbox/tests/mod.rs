@@ -1,11 +1,10 @@
 //! Effects on a real store, a real ledger and a forge that remembers what it was told.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod paper;
+
 use std::path::Path;
-use std::sync::Mutex;
 
 use anyhow::anyhow;
-use async_trait::async_trait;
 use tempfile::TempDir;
 
 use super::*;
@@ -13,134 +12,16 @@ use crate::core::effect::{Note, Reaction, Status, StatusContext, StatusState};
 use crate::core::event::Event;
 use crate::core::gate::facts::{Approval, Fact};
 use crate::core::ids::{
-    Actor, Attempt, Branch, CommentId, DeliveryId, Digest, Gate, Op, PullNumber, Repo, RepoId, Sha,
+    Attempt, Branch, CommentId, DeliveryId, Digest, Gate, Op, PullNumber, Repo, RepoId, Sha,
 };
 use crate::core::job::{JobKey, JobSpec, Work};
-use crate::core::person::{Review, Role};
 use crate::core::remote::Remote;
-use crate::core::rollout::pull::PullDetails;
 use crate::executor::local::{Local, LocalOptions};
-use crate::forge::{ForgeError, Limits};
+use crate::forge::ForgeError;
 use crate::git::Mirror;
 use crate::outbox::perform::LIMIT;
+use crate::outbox::tests::paper::{Paper, Told};
 use crate::store::{Finished, Handled};
-
-/// What people would find on the forge.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Told {
-    notes: BTreeMap<PullNumber, String>,
-    replies: Vec<(String, String)>,
-    statuses: BTreeMap<&'static str, String>,
-    reactions: BTreeSet<u64>,
-    merged: BTreeSet<PullNumber>,
-}
-
-/// A forge that keeps what it is told, as the marker, the context or the head makes it one.
-struct Paper {
-    told: Mutex<Told>,
-    /// What the next statuses are answered with.
-    trouble: Mutex<VecDeque<ForgeError>>,
-    origin: Mutex<Result<PathBuf, &'static str>>,
-}
-
-impl Paper {
-    fn write(&self, write: impl FnOnce(&mut Told)) {
-        write(&mut self.told.lock().unwrap());
-    }
-
-    fn set_origin(&self, origin: Result<PathBuf, &'static str>) {
-        *self.origin.lock().unwrap() = origin;
-    }
-}
-
-fn not_asked<T>() -> Result<T, ForgeError> {
-    Err(ForgeError::Other(anyhow!("no effect asks this")))
-}
-
-#[async_trait]
-impl Forge for Paper {
-    async fn me(&self) -> Result<Actor, ForgeError> {
-        not_asked()
-    }
-
-    async fn pull(&self, _: &Pull) -> Result<PullDetails, ForgeError> {
-        not_asked()
-    }
-
-    async fn open_pulls(&self, _: &Repo) -> Result<Vec<PullNumber>, ForgeError> {
-        not_asked()
-    }
-
-    async fn pulls_of_commit(&self, _: &Repo, _: &Sha) -> Result<Vec<PullNumber>, ForgeError> {
-        not_asked()
-    }
-
-    async fn reviews(&self, _: &Pull) -> Result<Vec<Review>, ForgeError> {
-        not_asked()
-    }
-
-    async fn role(&self, _: &Repo, _: &Actor) -> Result<Role, ForgeError> {
-        not_asked()
-    }
-
-    async fn upsert_note(&self, pull: &Pull, text: &str) -> Result<Timestamp, ForgeError> {
-        self.write(|it| drop(it.notes.insert(pull.number, text.to_owned())));
-        Ok(Timestamp::UNIX_EPOCH)
-    }
-
-    async fn reply(&self, _: &Pull, key: &str, text: &str) -> Result<(), ForgeError> {
-        self.write(|it| {
-            if !it.replies.iter().any(|(known, _)| known == key) {
-                it.replies.push((key.to_owned(), text.to_owned()));
-            }
-        });
-        Ok(())
-    }
-
-    async fn react(&self, _: &Pull, comment: CommentId, _: Reaction) -> Result<(), ForgeError> {
-        assert_ne!(comment.0, 13, "a bug");
-        self.write(|it| drop(it.reactions.insert(comment.0)));
-        Ok(())
-    }
-
-    async fn set_status(&self, _: &Repo, _: &Sha, status: &Status) -> Result<(), ForgeError> {
-        if let Some(error) = self.trouble.lock().unwrap().pop_front() {
-            return Err(error);
-        }
-        let (context, description) = (status.context.as_str(), status.description.clone());
-        self.write(|it| drop(it.statuses.insert(context, description)));
-        Ok(())
-    }
-
-    async fn merge(&self, pull: &Pull, _: &Sha) -> Result<(), ForgeError> {
-        self.write(|it| drop(it.merged.insert(pull.number)));
-        Ok(())
-    }
-
-    async fn remote(&self, _: &Repo) -> Result<Remote, ForgeError> {
-        match &*self.origin.lock().unwrap() {
-            Ok(origin) => Ok(Remote {
-                url: origin.display().to_string(),
-                authorization: None,
-            }),
-            Err(why) => Err(ForgeError::Forbidden((*why).to_owned())),
-        }
-    }
-
-    fn head_ref(&self, number: PullNumber) -> String {
-        format!("refs/pull/{number}/head")
-    }
-
-    fn limits(&self) -> Limits {
-        Limits {
-            name: "paper",
-            note_chars: 1000,
-            status_chars: 140,
-            reviews_name_commits: true,
-            swallows_bare_commands: false,
-        }
-    }
-}
 
 /// A world in a folder, and the forge in it.
 struct Stage {
@@ -163,11 +44,7 @@ impl Stage {
         let home = tempfile::tempdir().unwrap();
         let origin = home.path().join("origin.git");
         Mirror::open(&origin, None).await.unwrap();
-        let paper = Arc::new(Paper {
-            told: Mutex::default(),
-            trouble: Mutex::default(),
-            origin: Mutex::new(Ok(origin)),
-        });
+        let paper = Arc::new(Paper::new(origin));
         let url = format!("sqlite:{}", home.path().join("tidegate.db").display());
         let forge: Arc<dyn Forge> = paper.clone();
         let world = World {

@@ -21,7 +21,7 @@ const LONGEST_TOKEN: u64 = 64 << 10;
 
 /// Carries out one job for a server, in the current folder. Its token is read from standard input.
 #[derive(Debug, clap::Args)]
-pub struct Job {
+pub(super) struct Job {
     /// The server's address.
     #[arg(long, env = "TIDEGATE_SERVER")]
     server: Url,
@@ -35,7 +35,7 @@ pub struct Job {
 
 impl Job {
     /// Carries out the job; its outcome is the exit code.
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
         // A job outlives the terminal its server was started from, and nothing in it may ask there. A process that
         // leads a group already has one of its own.
         let _ = setsid();

@@ -17,7 +17,7 @@ use nix::unistd::getppid;
 
 /// Runs a program that gets an interrupt when its parent dies.
 #[derive(Debug, clap::Args)]
-pub struct Leash {
+pub(super) struct Leash {
     /// The process that must live; when it is gone already, nothing is started.
     #[arg(long)]
     parent: i32,
@@ -28,7 +28,7 @@ pub struct Leash {
 
 impl Leash {
     /// Becomes the program; returns only when that cannot be done.
-    pub fn run(self) -> anyhow::Result<std::convert::Infallible> {
+    pub(super) fn run(self) -> anyhow::Result<std::convert::Infallible> {
         set_pdeathsig(Signal::SIGINT).context("cannot ask for a signal at the parent's death")?;
         if getppid().as_raw() != self.parent {
             anyhow::bail!("the process that asked for the program is gone; nothing was started");

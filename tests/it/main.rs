@@ -5,5 +5,6 @@
 mod forges;
 mod leash;
 mod manifests;
+mod testdrive;
 mod tidy;
 mod world;

@@ -15,7 +15,10 @@ fn play(arguments: &[&str]) -> (Option<i32>, Value) {
         .output()
         .unwrap();
     let written = std::fs::read(&file).unwrap_or_else(|_| {
-        panic!("no story was written: {}", String::from_utf8_lossy(&ran.stderr))
+        panic!(
+            "no story was written: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        )
     });
     (ran.status.code(), serde_json::from_slice(&written).unwrap())
 }

@@ -17,12 +17,12 @@ pub enum Role {
 }
 
 impl Role {
-    /// Refuses commands of somebody who may not write.
-    pub fn may_command(self) -> Result<(), Refusal> {
+    /// Refuses the command `what` of somebody who may not write.
+    pub fn may_command(self, what: &str) -> Result<(), Refusal> {
         match self {
             Self::Write | Self::Admin => Ok(()),
             Self::None | Self::Read => Err(Refusal::new(
-                "This command",
+                what,
                 "Commands need write access to this repository.",
                 "Ask somebody who has it.",
             )),

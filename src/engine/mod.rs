@@ -120,20 +120,27 @@ impl EngineKind {
 impl Tool {
     /// The tool that `given` is, or else the one the repository names, or else the one on `PATH`.
     pub fn detect(given: Option<&Path>, checkout: &Checkout) -> anyhow::Result<Self> {
-        let (kind, program) = match given {
-            Some(program) => (kind_of(program), program.to_owned()),
-            None => match named(checkout) {
-                Some((kind, why)) => (kind, installed(kind).with_context(|| missing(kind, why))?),
-                None => on_path().context(
-                    "neither `tofu` nor `terraform` is on the runner's PATH: install one of them there",
-                )?,
-            },
-        };
-        Ok(Self {
+        if let Some(program) = given {
+            return Ok(Self::new(kind_of(program), program.to_owned()));
+        }
+        match named(checkout) {
+            Some((kind, why)) => Self::on_path(kind).with_context(|| missing(kind, why)),
+            None => installed().into_iter().next().context(
+                "neither `tofu` nor `terraform` is on the runner's PATH: install one of them there",
+            ),
+        }
+    }
+
+    fn on_path(kind: EngineKind) -> Option<Self> {
+        process::find(kind.program()).map(|program| Self::new(kind, program))
+    }
+
+    fn new(kind: EngineKind, program: PathBuf) -> Self {
+        Self {
             kind,
             program,
             wrapper: None,
-        })
+        }
     }
 
     /// The engine that uses it.
@@ -181,19 +188,18 @@ fn is_tofu_file(path: &str) -> bool {
     path.ends_with(".tofu") || path.ends_with(".tofu.json")
 }
 
-fn installed(kind: EngineKind) -> Option<PathBuf> {
-    process::find(kind.program())
+/// The tools on `PATH`, the one that plans where a repository names none first.
+pub fn installed() -> Vec<Tool> {
+    [EngineKind::OpenTofu, EngineKind::Terraform]
+        .into_iter()
+        .filter_map(Tool::on_path)
+        .collect()
 }
 
 /// The name of the tool on `PATH` that plans where a repository names none.
 pub fn found_tool() -> Option<String> {
-    on_path().map(|(kind, _)| kind.program().to_owned())
-}
-
-fn on_path() -> Option<(EngineKind, PathBuf)> {
-    [EngineKind::OpenTofu, EngineKind::Terraform]
-        .into_iter()
-        .find_map(|kind| Some((kind, installed(kind)?)))
+    let first = installed().into_iter().next();
+    first.map(|it| it.kind.program().to_owned())
 }
 
 fn missing(kind: EngineKind, why: &str) -> String {

@@ -178,4 +178,4 @@ async fn at_once<F: Future>(width: usize, work: Vec<F>) -> Vec<F::Output> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

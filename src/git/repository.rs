@@ -92,14 +92,15 @@ impl Repository {
         Ok(links.map(|it| it.path).collect())
     }
 
-    /// Texts of the files at a commit whose path is to be kept, by path. Bytes that are no UTF-8 are replaced.
+    /// Texts of the files at a commit whose path is to be kept, by path; a symlink's text is the path it holds. Bytes
+    /// that are no UTF-8 are replaced.
     pub async fn texts(
         &self,
         commit: &Sha,
         keep: impl Fn(&str) -> bool + Send,
     ) -> anyhow::Result<BTreeMap<String, String>> {
         let mut wanted = self.tree(commit).await?;
-        wanted.retain(|it| it.is_file() && keep(&it.path));
+        wanted.retain(|it| (it.is_file() || it.is_symlink()) && keep(&it.path));
         if wanted.is_empty() {
             return Ok(BTreeMap::new());
         }

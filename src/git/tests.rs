@@ -326,7 +326,11 @@ async fn a_symlink_is_never_read_as_a_file() {
     let head = Sha::try_from(String::from_utf8(head.unwrap()).unwrap().trim()).unwrap();
     assert_eq!(work.paths(&head).await.unwrap(), ["real.yml"]);
     assert_eq!(work.symlinks(&head).await.unwrap(), ["tidegate.yml"]);
-    assert_eq!(work.texts(&head, |_| true).await.unwrap().len(), 1);
+    let texts = work.texts(&head, |_| true).await.unwrap();
+    assert_eq!(
+        texts["tidegate.yml"], "real.yml",
+        "a link is the path it holds"
+    );
     assert!(work.show(&head, "tidegate.yml").await.is_err());
 }
 

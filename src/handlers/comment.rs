@@ -54,13 +54,17 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
         memory,
         rollout,
     };
-    if let Err(refusal) = role.may_command() {
+    if let Err(refusal) = role.may_command(&asked_for(&commands)) {
         return Ok(talk.refuse(0, &refusal));
     }
     let mut handled = Handled::default();
     for (ordinal, command) in commands.into_iter().enumerate() {
         let answer = match command {
-            Ok(command) => talk.answer(ordinal, command).await?,
+            Ok(command) => {
+                let what = command.to_string();
+                let answer = talk.answer(ordinal, command).await?;
+                answer.map_err(|refusal| Refusal { what, ..refusal })
+            }
             Err(refusal) => Err(refusal),
         };
         let answer = answer.unwrap_or_else(|refusal| talk.refuse(ordinal, &refusal));
@@ -68,6 +72,16 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
         handled.effects.extend(answer.effects);
     }
     Ok(handled)
+}
+
+/// The first command of a comment, for one refusal of all of them.
+fn asked_for(commands: &[Result<Command, Refusal>]) -> String {
+    commands
+        .first()
+        .map_or_else(String::new, |first| match first {
+            Ok(command) => command.to_string(),
+            Err(refusal) => refusal.what.clone(),
+        })
 }
 
 impl Talk<'_> {

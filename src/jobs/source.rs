@@ -39,7 +39,7 @@ impl Source {
             fetched = git::checkout(&checkout.dir, &remote, &commits) => fetched?,
             () = checkout.stop.cancelled() => bail!("the job was told to stop before it had its commit"),
         };
-        let files = read_files(&repository, &spec.commit).await?;
+        let files = repository.texts(&spec.commit, is_estate_file).await?;
         Ok(Self {
             repository,
             commit: spec.commit.clone(),
@@ -73,19 +73,6 @@ impl Source {
             all(&complaints).context(format!("{name} at the base commit has mistakes"))
         })
     }
-}
-
-/// Git has no text for a symbolic link; the estate reads it as the path it holds.
-async fn read_files(repository: &Repository, commit: &Sha) -> anyhow::Result<Files> {
-    let mut files = repository.texts(commit, is_estate_file).await?;
-    let links = repository.symlinks(commit).await?;
-    for path in links.into_iter().filter(|it| is_estate_file(it)) {
-        let target = tokio::fs::read_link(repository.dir().join(&path))
-            .await
-            .with_context(|| format!("cannot read the link {path}"))?;
-        files.insert(path, target.to_string_lossy().into_owned());
-    }
-    Ok(files)
 }
 
 /// All of several mistakes at once, a line each.

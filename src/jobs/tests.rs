@@ -1,3 +1,5 @@
+//! Jobs from their spec to their report: a real repository, a real tool, and a server that plays the runner API.
+
 mod server;
 
 use std::fs;
@@ -5,12 +7,30 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+use tokio::sync::Semaphore;
 
 use super::*;
 use crate::core::ids::Root;
 use crate::core::plan::PlanResult;
-use crate::engine::terraform::tests::{tools, turn};
+use crate::engine;
 use crate::jobs::tests::server::{Server, clear, clear_others, fail, wait};
+
+/// At most two tools at once over these tests: the machine has two cores.
+static TURNS: Semaphore = Semaphore::const_new(2);
+
+/// The tools on this machine; a test that finds none says so, and fails where nothing may be skipped.
+fn tools() -> Vec<Tool> {
+    let found = engine::installed();
+    if found.is_empty() {
+        assert_ne!(
+            std::env::var("CI").as_deref(),
+            Ok("true"),
+            "no terraform or tofu"
+        );
+        eprintln!("skipped: no terraform or tofu");
+    }
+    found
+}
 
 /// A repository with two commits, the server of one job about it, and the job's folder.
 struct World {
@@ -54,7 +74,7 @@ impl World {
     }
 
     async fn carry_out(&self) -> anyhow::Result<Outcome> {
-        let _turn = turn().await;
+        let _turn = TURNS.acquire().await.unwrap();
         let job = self.job_folder();
         fs::create_dir(&job).unwrap();
         let runner = Runner::new(self.server.url(), "t0ken".into()).unwrap();

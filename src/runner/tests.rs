@@ -1,3 +1,5 @@
+//! The line to a server that is away, refuses, or answers late.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -2,4 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod forges;
+mod leash;
+mod manifests;
+mod testdrive;
 mod tidy;
+mod world;

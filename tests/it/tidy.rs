@@ -459,33 +459,27 @@ fn there_is_one_integration_binary_and_no_file_of_it_is_forgotten() {
     for source in sources("tests") {
         let first = source.path.iter().nth(1).unwrap();
         assert_eq!(first, "it", "{} is not in tests/it", source.path.display());
-        let Some(parent) = module_of(&source.path) else {
+        let Some((parent, name)) = listing(&source.path) else {
             continue;
         };
-        let name = source.path.with_extension("");
-        let name = name.file_name().unwrap().to_str().unwrap();
-        let listed = fs::read_to_string(package().join(&parent)).unwrap();
-        let is_listed = listed
-            .lines()
-            .any(|it| it.trim_start_matches("pub ") == format!("mod {name};"));
+        let text = fs::read_to_string(package().join(&parent)).unwrap();
+        let is_listed = text.lines().any(|it| it.ends_with(&format!("mod {name};")));
         assert!(is_listed, "{} does not list mod {name}", parent.display());
     }
 }
 
-/// The file that must list this one; none for the binary's own.
-fn module_of(path: &Path) -> Option<PathBuf> {
-    let folder = path.parent()?;
-    match path.file_name()?.to_str()? {
-        "main.rs" => None,
-        "mod.rs" => module_file(folder.parent()?),
-        _ => module_file(folder),
-    }
-}
-
-fn module_file(folder: &Path) -> Option<PathBuf> {
-    let main = ["main.rs", "mod.rs"].map(|it| folder.join(it));
-    let found = main.into_iter().find(|it| package().join(it).exists());
-    found.or_else(|| Some(folder.with_extension("rs")))
+/// The file that must list this one, and by which name; none for the binary's own.
+fn listing(path: &Path) -> Option<(PathBuf, String)> {
+    let named = match path.file_name()?.to_str()? {
+        "main.rs" => return None,
+        "mod.rs" => path.parent()?.to_owned(),
+        _ => path.with_extension(""),
+    };
+    let folder = named.parent()?;
+    let fronts = ["main.rs", "mod.rs"].map(|it| folder.join(it));
+    let front = fronts.into_iter().find(|it| package().join(it).exists());
+    let name = named.file_name()?.to_str()?.to_owned();
+    Some((front.unwrap_or_else(|| folder.with_extension("rs")), name))
 }
 
 /// A rule that finds nothing wrong anywhere would hold nothing: each finds the fault it is there for, and only it.

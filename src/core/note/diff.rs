@@ -15,7 +15,7 @@ const LONGEST_VALUE: usize = 160;
 const MOST_ATTRIBUTES: usize = 100;
 
 /// One line a change, with its attributes beneath; the sign stands first, where a diff wants it.
-pub(super) fn lines(subject: &Subject) -> String {
+pub fn lines(subject: &Subject) -> String {
     let mut lines = Vec::new();
     for change in &subject.changes {
         lines.push(headline(change));

@@ -5,7 +5,7 @@
 //! It is sorted by wave, then root, never by who finished first.
 
 mod change;
-mod diff;
+pub mod diff;
 mod fit;
 mod plan;
 mod radius;
@@ -16,6 +16,8 @@ mod table;
 mod text;
 mod wave;
 
+pub use crate::core::note::wave::doing;
+
 use std::collections::BTreeMap;
 
 use crate::core::command::{Allowed, Command};
@@ -25,7 +27,7 @@ use crate::core::ids::{Digest, Sha, WaveNumber};
 use crate::core::note::fit::{Parts, Rank};
 use crate::core::note::plan::Planned;
 use crate::core::note::text::{code, count, fence, fold, link, prose, sentences};
-use crate::core::note::wave::{WaveView, doing};
+use crate::core::note::wave::WaveView;
 use crate::core::rollout::Rollout;
 use crate::core::rollout::pull::{Planning, PullMemory};
 

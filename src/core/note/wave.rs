@@ -52,7 +52,7 @@ impl WaveView<'_> {
 }
 
 /// What plans do, in words: `destroys 1, replaces 2, updates 3`; none when they do nothing.
-pub(super) fn doing(totals: &Totals) -> Option<String> {
+pub fn doing(totals: &Totals) -> Option<String> {
     let counted = [
         ("destroys", totals.delete),
         ("replaces", totals.replace),

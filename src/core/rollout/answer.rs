@@ -2,6 +2,7 @@
 
 use crate::core::gate::decide::Decision;
 use crate::core::gate::facts::{Fact, Use};
+use crate::core::ids::Digest;
 use crate::core::job::Answer;
 use crate::core::rollout::WaveState;
 
@@ -18,39 +19,22 @@ pub struct Decided {
 
 impl From<Decision> for Decided {
     fn from(decision: Decision) -> Self {
-        let (answer, state, facts) = match decision {
-            Decision::Nothing => (Answer::Nothing, WaveState::Nothing, Vec::new()),
+        match decision {
+            Decision::Nothing => Self::new(Answer::Nothing, WaveState::Nothing, None),
             Decision::Apply {
                 clearance,
                 spend,
                 by,
             } => {
-                let state = WaveState::Applying {
-                    digest: clearance.set.clone(),
-                    by,
-                };
-                (
-                    Answer::Apply(clearance),
-                    state,
-                    spend.into_iter().map(Fact::Use).collect(),
-                )
+                let digest = clearance.set.clone();
+                let state = WaveState::Applying { digest, by };
+                Self::new(Answer::Apply(clearance), state, spend.map(Fact::Use))
             }
             Decision::Wait {
                 digest,
                 why,
                 pending,
-            } => {
-                let why = why.to_string();
-                let state = WaveState::Waiting {
-                    digest: digest.clone(),
-                    why: why.clone(),
-                };
-                (
-                    Answer::Wait { digest, why },
-                    state,
-                    pending.into_iter().map(Fact::Pending).collect(),
-                )
-            }
+            } => Self::waits(digest, why.to_string(), pending.map(Fact::Pending)),
             Decision::Refuse {
                 moved,
                 digest,
@@ -58,27 +42,18 @@ impl From<Decision> for Decided {
                 approved: _,
                 by: _,
             } => {
-                let digest = Some(digest);
+                let (digest, pending) = (Some(digest), Some(Fact::Pending(pending)));
                 let state = WaveState::Refused {
                     digest: digest.clone(),
                     moved: moved.clone(),
                 };
-                (
-                    Answer::Refuse { moved, digest },
-                    state,
-                    vec![Fact::Pending(pending)],
-                )
+                Self::new(Answer::Refuse { moved, digest }, state, pending)
             }
-            Decision::Fail { why } => (
+            Decision::Fail { why } => Self::new(
                 Answer::Fail { why: why.clone() },
                 WaveState::Failed { why },
-                Vec::new(),
+                None,
             ),
-        };
-        Self {
-            answer,
-            state,
-            facts,
         }
     }
 }
@@ -87,13 +62,22 @@ impl Decided {
     /// A gate whose rules cannot be read: the wave waits, and nothing applies.
     pub fn unreadable(why: &str) -> Self {
         let why = format!("The rules at the base commit cannot be read, so nothing applies: {why}");
+        Self::waits(None, why, None)
+    }
+
+    fn waits(digest: Option<Digest>, why: String, fact: Option<Fact>) -> Self {
+        let state = WaveState::Waiting {
+            digest: digest.clone(),
+            why: why.clone(),
+        };
+        Self::new(Answer::Wait { digest, why }, state, fact)
+    }
+
+    fn new(answer: Answer, state: WaveState, fact: Option<Fact>) -> Self {
         Self {
-            answer: Answer::Wait {
-                digest: None,
-                why: why.clone(),
-            },
-            state: WaveState::Waiting { digest: None, why },
-            facts: Vec::new(),
+            answer,
+            state,
+            facts: fact.into_iter().collect(),
         }
     }
 

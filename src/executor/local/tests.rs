@@ -1,3 +1,5 @@
+//! The local executor with a script in place of our own program.
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
 /// The tags that pass, as they must be written.
-const TAGS: [&str; 10] = [
+const TAGS: [&str; 12] = [
     "<details>",
     "<details open>",
     "</details>",
@@ -15,7 +15,12 @@ const TAGS: [&str; 10] = [
     "<br />",
     "<sub>",
     "</sub>",
+    "<code>",
+    "</code>",
 ];
+
+/// Escaped characters inside HTML that passes: they are what they stand for.
+const ENTITIES: [&str; 5] = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
 
 /// Renders a text somebody wrote: other HTML shows as text, comments and images are not shown, links go to the web.
 pub(super) fn render(text: &str) -> Markup {
@@ -82,6 +87,9 @@ fn passed<'a>(html: &str) -> Event<'a> {
         } else if let Some(tag) = TAGS.iter().find(|it| rest.starts_with(**it)) {
             out.push_str(tag);
             rest = &rest[tag.len()..];
+        } else if let Some(entity) = ENTITIES.iter().find(|it| rest.starts_with(**it)) {
+            out.push_str(entity);
+            rest = &rest[entity.len()..];
         } else {
             match next {
                 '<' => out.push_str("&lt;"),
@@ -101,11 +109,10 @@ mod tests {
 
     #[test]
     fn what_folds_breaks_and_shrinks_passes() {
-        let text =
-            "<details><summary>more</summary>\n\n**bold**<br>next <sub>small</sub>\n\n</details>";
+        let text = "<details><summary><code>a &lt; b</code> more</summary>\n\n**bold**<br>next <sub>small</sub>\n\n</details>";
         let html = render(text).0;
         for part in [
-            "<details><summary>more</summary>",
+            "<details><summary><code>a &lt; b</code> more</summary>",
             "<strong>bold</strong><br>next <sub>small</sub>",
             "</details>",
         ] {

@@ -1,10 +1,12 @@
 //! Rollouts: the list of recent ones, and one as columns of waves with states, digests and commands.
 
+use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::core::ids::Digest;
 use crate::core::job::Moved;
-use crate::core::plan::{Plan, Totals};
+use crate::core::note::{diff, doing};
+use crate::core::plan::{Plan, Remark, Totals};
 use crate::core::rollout::{Rollout, Source, Wave, WaveState};
 use crate::serve::pages::frame;
 
@@ -36,7 +38,7 @@ pub(super) fn page(rollout: &Rollout) -> Markup {
         is_moving(rollout),
         &html! {
             h1 { (rollout.repo.name) " at " code { (rollout.commit.short()) } }
-            p.quiet { (from(rollout)) " · rules from " code { (rollout.base.short()) } " · started " (rollout.started) }
+            p.quiet { (from(rollout)) " · rules from " code { (rollout.base.short()) } " · started " (moment(rollout.started)) }
             div.waves { @for wave in &rollout.waves { (column(wave)) } }
         },
     )
@@ -54,7 +56,7 @@ fn row(rollout: &Rollout) -> Markup {
                     div { "wave-" (wave.number) " " span class={ "state " (look.class) } { (look.word) } }
                 }
             }
-            td.quiet { (rollout.started) }
+            td.quiet { (moment(rollout.started)) }
         }
     }
 }
@@ -85,7 +87,7 @@ fn column(wave: &Wave) -> Markup {
             }
             (changes(wave))
             @if wave.attempt.0 > 1 { div.quiet { "attempt " (wave.attempt) } }
-            div.quiet { (wave.moved_at) }
+            div.quiet { (moment(wave.moved_at)) }
         }
     }
 }
@@ -135,48 +137,55 @@ fn moved_member(moved: &Moved) -> Markup {
     }
 }
 
+/// The newest plans, and the ones that asked for the approval when a later attempt planned again.
 fn changes(wave: &Wave) -> Markup {
-    let changing: Vec<&Plan> = wave
-        .plans
-        .iter()
-        .filter(|it| !it.subject.changes.is_empty())
-        .collect();
+    let is_other = |it: &&Plan| !wave.plans.iter().any(|plan| plan.digest == it.digest);
+    let asked: Vec<&Plan> = wave.asked_plans.iter().filter(is_other).collect();
     html! {
-        @if !changing.is_empty() {
-            details open[changing.iter().any(|it| it.is_destructive())] {
-                summary { "Changes" }
-                ul {
-                    @for plan in changing {
-                        @for change in &plan.subject.changes {
-                            li { code { (change.address) } " " span.quiet { (change.kind().as_str()) } }
-                        }
-                    }
-                }
+        @for plan in &wave.plans { (diff(plan, "")) }
+        @for plan in asked { (diff(plan, ", as it was when it asked for the approval")) }
+    }
+}
+
+/// One plan, folded unless it destroys something.
+fn diff(plan: &Plan, remark: &str) -> Markup {
+    let text = diff::lines(&plan.subject);
+    html! {
+        @if !plan.is_empty() {
+            details open[plan.is_destructive() && remark.is_empty()] {
+                summary { code { (plan.root) } (remark) }
+                @for remark in &plan.remarks { p.quiet { (said(remark)) } }
+                pre { @for line in text.lines() { span class=[kind(line)] { (line) } "\n" } }
+                div.quiet.digest { code { (plan.digest) } }
             }
         }
     }
 }
 
-fn totals(totals: &Totals) -> String {
-    let told = [
-        (totals.replace, "replace"),
-        (totals.delete, "destroy"),
-        (totals.create, "create"),
-        (totals.update, "update"),
-        (totals.forget, "forget"),
-        (totals.other, "move or import"),
-        (totals.outputs, "outputs"),
-    ];
-    let told: Vec<_> = told
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    if told.is_empty() {
-        "no change".to_owned()
-    } else {
-        told.join(", ")
+fn said(remark: &Remark) -> String {
+    match &remark.address {
+        Some(address) => format!("{address}: {}", remark.text),
+        None => remark.text.clone(),
     }
+}
+
+/// What a line of a diff is drawn as.
+fn kind(line: &str) -> Option<&'static str> {
+    match line.as_bytes().first() {
+        Some(b'+') => Some("added"),
+        Some(b'-') => Some("removed"),
+        Some(b'~' | b'!') => Some("changed"),
+        Some(_) | None => None,
+    }
+}
+
+fn totals(totals: &Totals) -> String {
+    doing(totals).unwrap_or_else(|| "no change".to_owned())
+}
+
+/// A time as people read it, to the second.
+fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 fn from(rollout: &Rollout) -> String {

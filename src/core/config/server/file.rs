@@ -1,7 +1,8 @@
 //! The server file's text in, the server's options or all complaints out.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+// The addresses alone, as values: nothing of them opens a socket.
+use ::core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use url::Url;

@@ -2,7 +2,7 @@
 
 mod file;
 
-use std::net::SocketAddr;
+use ::core::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,4 @@
+//! The world in which stories are told.
+
+pub(crate) mod site;
+pub(crate) mod spec;

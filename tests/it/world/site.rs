@@ -1,0 +1,255 @@
+//! A sandbox forge with people in it: they push with git and speak through the forge's own API, and its webhooks arrive here.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::HeaderMap;
+use axum::routing::post;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tidegate::sandbox::{self, Seed, SeedHook, SeedRepo, SeedUser};
+use tokio::net::TcpListener;
+use tokio::process::Command;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::world::spec;
+
+/// What signs the sandbox's deliveries.
+pub(crate) const SECRET: &str = "shared";
+
+/// The repository the stories are about.
+pub(crate) const REPO: &str = "acme/infra";
+
+/// Who works on it, and what each may do. `tide` is the account we act as.
+const PEOPLE: [(&str, &str); 4] = [
+    ("ada", "write"),
+    ("grace", "admin"),
+    ("mallory", "read"),
+    ("tide", "write"),
+];
+
+/// A delivery as it arrived.
+pub(crate) struct Letter {
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// A running sandbox. It stops when it is dropped.
+pub(crate) struct Site {
+    /// Its address, without a slash at the end.
+    pub(crate) address: String,
+    folder: TempDir,
+    http: reqwest::Client,
+    letters: mpsc::UnboundedReceiver<Letter>,
+    _stop: DropGuard,
+}
+
+impl Site {
+    /// Starts a sandbox with [`PEOPLE`] and a repository whose branch `main` has one commit.
+    pub(crate) async fn start() -> Self {
+        let folder = TempDir::new().unwrap();
+        let (hook, letters) = receive().await;
+        let data = folder.path().join("sandbox");
+        sandbox::create(&data, &seed(hook)).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let stop = CancellationToken::new();
+        let told = stop.clone();
+        tokio::spawn(async move { sandbox::serve(&data, listener, told).await.unwrap() });
+        let site = Self {
+            address,
+            folder,
+            http: reqwest::Client::new(),
+            letters,
+            _stop: stop.drop_guard(),
+        };
+        site.git(&["init", "--quiet", "--initial-branch=main", "."])
+            .await;
+        site.push("ada", "main", "main.tf").await;
+        site
+    }
+
+    /// Commits a change of one file on top of what is checked out, as a branch, and pushes it. Answers the commit.
+    pub(crate) async fn push(&self, who: &str, branch: &str, file: &str) -> String {
+        self.git(&["checkout", "--quiet", "-B", branch]).await;
+        let path = self.checkout().join(file);
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(&path, format!("{text}# {branch}\n")).unwrap();
+        self.git(&["add", "."]).await;
+        self.git(&["commit", "--quiet", "--message", "Deepen the harbour"])
+            .await;
+        let header = format!("http.extraHeader=Authorization: {}", basic(who));
+        let url = format!("{}/{REPO}.git", self.address);
+        let refs = format!("HEAD:refs/heads/{branch}");
+        self.git(&["-c", &header, "push", "--quiet", &url, &refs])
+            .await;
+        self.git(&["rev-parse", "HEAD"]).await
+    }
+
+    /// Opens a pull request from a branch to `main`, and answers its number.
+    pub(crate) async fn open(&self, who: &str, branch: &str) -> u64 {
+        let body = json!({"title": "Deepen the harbour", "head": branch, "base": "main"});
+        let path = format!("/repos/{REPO}/pulls");
+        let pull = self.ask(who, Method::POST, &path, body).await;
+        pull["number"].as_u64().unwrap()
+    }
+
+    /// Comments on a pull request, and answers the comment's number.
+    pub(crate) async fn comment(&self, who: &str, pull: u64, text: &str) -> u64 {
+        let path = format!("/repos/{REPO}/issues/{pull}/comments");
+        let comment = self
+            .ask(who, Method::POST, &path, json!({"body": text}))
+            .await;
+        comment["id"].as_u64().unwrap()
+    }
+
+    /// Who wrote what on a pull request, oldest first.
+    pub(crate) async fn comments(&self, pull: u64) -> Vec<(String, String)> {
+        let path = format!("/repos/{REPO}/issues/{pull}/comments");
+        let comments = self.ask("grace", Method::GET, &path, Value::Null).await;
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let comments = comments.as_array().unwrap().iter();
+        comments
+            .map(|it| (text(&it["user"]["login"]), text(&it["body"])))
+            .collect()
+    }
+
+    /// Reviews a pull request, and answers the review's number.
+    pub(crate) async fn review(&self, who: &str, pull: u64, event: &str) -> u64 {
+        let path = format!("/repos/{REPO}/pulls/{pull}/reviews");
+        let body = json!({"event": event, "body": "seen"});
+        let review = self.ask(who, Method::POST, &path, body).await;
+        review["id"].as_u64().unwrap()
+    }
+
+    /// Asks the forge's API in somebody's name; what is refused ends the test.
+    pub(crate) async fn ask(&self, who: &str, method: Method, path: &str, body: Value) -> Value {
+        let url = format!("{}/api/v3{path}", self.address);
+        let mut request = self.http.request(method, url).bearer_auth(token(who));
+        if !body.is_null() {
+            request = request.json(&body);
+        }
+        let response = request.send().await.unwrap();
+        let status = response.status();
+        let answer = response.text().await.unwrap();
+        assert!(status.is_success(), "{path}: {status} {answer}");
+        serde_json::from_str(&answer).unwrap_or_default()
+    }
+
+    /// The next delivery. It is on its way already, so ten seconds mean that it never comes.
+    pub(crate) async fn letter(&mut self) -> Letter {
+        let letter = tokio::time::timeout(Duration::from_secs(10), self.letters.recv()).await;
+        letter.expect("a delivery arrives").unwrap()
+    }
+
+    /// Runs git where the people work, and answers what it printed.
+    pub(crate) async fn git(&self, args: &[&str]) -> String {
+        fs::create_dir_all(self.checkout()).unwrap();
+        let ran = Command::new("git")
+            .args(args)
+            .current_dir(self.checkout())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .envs([
+                ("GIT_AUTHOR_NAME", "ada"),
+                ("GIT_AUTHOR_EMAIL", "ada@acme.example"),
+            ])
+            .envs([
+                ("GIT_COMMITTER_NAME", "ada"),
+                ("GIT_COMMITTER_EMAIL", "ada@acme.example"),
+            ])
+            .output()
+            .await
+            .unwrap();
+        let complaint = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "git {args:?}: {complaint}");
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Checks all that was asked of the forge, and all that it delivered, against its published description.
+    pub(crate) fn check_against_the_description(&self) {
+        let requests = self.journal("requests.jsonl");
+        assert!(!requests.is_empty(), "nothing was asked");
+        let mut complaints = Vec::new();
+        for line in &requests {
+            let text = |key: &str| line[key].as_str().unwrap();
+            let path = text("path").strip_prefix("/api/v3").unwrap();
+            complaints.extend(
+                spec::check_request(text("method"), path, text("query"), &line["body"]).err(),
+            );
+        }
+        for line in self.journal("deliveries.jsonl") {
+            let event = line["event"].as_str().unwrap();
+            complaints.extend(spec::check_webhook(event, &line["payload"]).err());
+        }
+        assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+    }
+
+    fn journal(&self, name: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.folder.path().join("sandbox").join(name)).unwrap();
+        text.lines()
+            .map(|it| serde_json::from_str(it).unwrap())
+            .collect()
+    }
+
+    fn checkout(&self) -> PathBuf {
+        self.folder.path().join("checkout")
+    }
+}
+
+/// The access token of somebody.
+pub(crate) fn token(who: &str) -> String {
+    format!("{who}-secret")
+}
+
+fn basic(who: &str) -> String {
+    let pair = format!("{who}:{}", token(who));
+    format!("Basic {}", BASE64_STANDARD.encode(pair))
+}
+
+fn seed(hook: String) -> Seed {
+    let users = PEOPLE.map(|(login, _)| SeedUser {
+        login: login.to_owned(),
+        email: None,
+        is_bot: login == "tide",
+        token: token(login),
+    });
+    let collaborators = PEOPLE.map(|(login, role)| (login.to_owned(), role.to_owned()));
+    let hook = SeedHook {
+        url: hook,
+        secret: SECRET.to_owned(),
+    };
+    Seed {
+        users: users.into(),
+        repos: vec![SeedRepo {
+            name: REPO.to_owned(),
+            collaborators: collaborators.into(),
+            is_public: false,
+            hooks: vec![hook],
+        }],
+    }
+}
+
+/// Listens for deliveries, and keeps them in the order they arrive.
+async fn receive() -> (String, mpsc::UnboundedReceiver<Letter>) {
+    let (sender, letters) = mpsc::unbounded_channel();
+    let door = move |headers: HeaderMap, body: Bytes| {
+        let sender = sender.clone();
+        async move {
+            // Nobody reads on once the test has ended.
+            let _ = sender.send(Letter { headers, body });
+        }
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let router = axum::Router::new().route("/hook", post(door));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (url, letters)
+}

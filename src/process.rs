@@ -3,7 +3,8 @@
 pub mod detached;
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
@@ -30,6 +31,7 @@ pub struct Program {
     grace: Duration,
     cap: usize,
     stop: CancellationToken,
+    is_leashed: bool,
 }
 
 /// How a program ended and what it said.
@@ -70,6 +72,7 @@ impl Program {
             grace: Duration::from_secs(120),
             cap: 64 << 20,
             stop: CancellationToken::new(),
+            is_leashed: false,
         }
     }
 
@@ -92,6 +95,7 @@ impl Program {
             .chain(leash)
             .chain(argv)
             .collect();
+        self.is_leashed = true;
         self
     }
 
@@ -147,7 +151,9 @@ impl Program {
 
     /// Runs it to its end. Dropping the future kills the whole process group.
     pub async fn run(mut self) -> io::Result<Ran> {
-        let mut group = Group::spawn(&mut self.command())?;
+        let mut command = self.command();
+        let files = self.files_for(&mut command)?;
+        let mut group = Group::spawn(&mut command)?;
         let input = std::mem::take(&mut self.stdin);
         let (stdin, stdout, stderr) = (
             group.child.stdin.take(),
@@ -166,6 +172,10 @@ impl Program {
             capped(stdout, self.cap),
             capped(stderr, self.cap)
         );
+        let (out, err) = match files {
+            Some((out, err)) => (read_back(out, self.cap), read_back(err, self.cap)),
+            None => (out, err),
+        };
         let ((status, was_stopped), (stdout, cut_out), (stderr, cut_err)) = (ended?, out?, err?);
         Ok(Ran {
             status,
@@ -193,6 +203,17 @@ impl Program {
                 _group: group,
             },
         ))
+    }
+
+    /// A leashed program outlives us for as long as it needs to write its state. A pipe that nobody reads any more
+    /// would kill it first, so what it says goes into files that have no name.
+    fn files_for(&self, command: &mut Command) -> io::Result<Option<(File, File)>> {
+        if !self.is_leashed {
+            return Ok(None);
+        }
+        let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
+        command.stdout(out.try_clone()?).stderr(err.try_clone()?);
+        Ok(Some((out, err)))
     }
 
     fn command(&self) -> Command {
@@ -296,6 +317,14 @@ impl Drop for Group {
     fn drop(&mut self) {
         let _ = killpg(self.id, Signal::SIGKILL);
     }
+}
+
+/// Reads what a program that has ended wrote: the first `cap` bytes, and whether there is more.
+fn read_back(mut file: File, cap: usize) -> io::Result<(Vec<u8>, bool)> {
+    let mut kept = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.by_ref().take(cap as u64).read_to_end(&mut kept)?;
+    Ok((kept, file.metadata()?.len() > cap as u64))
 }
 
 /// Reads to the end, keeps the first `cap` bytes, says whether more came: the program never blocks on a full pipe.

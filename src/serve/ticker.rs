@@ -1,6 +1,6 @@
 //! The clock: jobs whose lease ran out are looked for, and found again or given up as lost.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -15,13 +15,31 @@ const TICK: Duration = Duration::from_secs(1);
 /// How long a job's process may take to be seen after it was started.
 const COMING_UP: SignedDuration = SignedDuration::from_secs(10);
 
+/// How often the folders of jobs that ended are cleared away.
+const CLEARING: Duration = Duration::from_secs(30);
+/// How long such a folder is left alone first.
+const KEPT: SignedDuration = SignedDuration::from_secs(60);
+
 /// Looks after jobs until told to stop.
 pub(super) async fn run(server: Server, stop: CancellationToken) {
+    let mut cleared = Instant::now();
     while !stop.is_cancelled() {
+        if cleared.elapsed() > CLEARING {
+            clear_away(&server).await;
+            cleared = Instant::now();
+        }
         if let Err(error) = sweep(&server, Timestamp::now()).await {
             tracing::error!(%error, "leases could not be looked at");
         }
         tokio::select! { () = tokio::time::sleep(TICK) => {}, () = stop.cancelled() => {} }
+    }
+}
+
+/// Of a job that is gone only what somebody may still want stays: its plan files can hold secrets.
+async fn clear_away(server: &Server) {
+    if let Err(error) = server.world.executor.sweep(Timestamp::now() - KEPT).await {
+        let error = format!("{error:#}");
+        tracing::error!(error, "the folders of ended jobs could not be cleared away");
     }
 }
 

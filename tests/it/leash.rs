@@ -1,7 +1,10 @@
 //! The leash: what our own program starts for us does not outlive who asked for it.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+use tidegate::process::Program;
 
 /// A shell starts a program on a leash, and kills itself when it is told something. (In a shell's background an
 /// interrupt is ignored unless that is undone.)
@@ -38,4 +41,17 @@ fn nothing_is_started_for_a_parent_that_is_gone() {
         (Some(1), &b""[..])
     );
     assert!(String::from_utf8_lossy(&ran.stderr).contains("nothing was started"));
+}
+
+#[tokio::test]
+async fn what_a_leashed_program_says_needs_nobody_who_reads_it() {
+    let ran = Program::new("readlink")
+        .args(["/proc/self/fd/1", "/proc/self/fd/2"])
+        .leashed(Path::new(env!("CARGO_BIN_EXE_tidegate")))
+        .run()
+        .await
+        .unwrap();
+    let said = String::from_utf8(ran.stdout).unwrap();
+    assert_eq!(said.lines().count(), 2);
+    assert!(!said.contains("pipe:"), "{said}");
 }

@@ -31,9 +31,6 @@ use crate::core::note::wave::WaveView;
 use crate::core::rollout::Rollout;
 use crate::core::rollout::pull::{Planning, PullMemory};
 
-/// The first line of our one note, by which it is found again.
-pub const MARKER: &str = "<!-- tidegate:note -->";
-
 /// All that a pull request's note is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct PullNote<'a> {
@@ -94,7 +91,7 @@ pub fn pull_note(input: &PullNote) -> Note {
 /// A note of a few sentences, which asks for nothing.
 fn short(input: &PullNote, text: String) -> Note {
     let mut parts = Parts::default();
-    parts.add(Rank::Frame, format!("{MARKER}\n{text}"));
+    parts.add(Rank::Frame, text);
     Note {
         text: parts.fit(input.max_chars, input.page),
         asks: Vec::new(),
@@ -191,7 +188,7 @@ fn scope(input: &PullNote, waves: &[WaveView]) -> String {
 
 fn body(input: &PullNote, head: String, waves: &[WaveView]) -> Parts {
     let mut parts = Parts::default();
-    parts.add(Rank::Frame, format!("{MARKER}\n{head}"));
+    parts.add(Rank::Frame, head);
     change::add_failures(&mut parts, waves);
     if input.rollout.is_none() && waves.iter().any(|it| !it.unplanned.is_empty()) {
         parts.add(Rank::Call, how_to_plan_again(input));

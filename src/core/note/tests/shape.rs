@@ -8,7 +8,7 @@ use super::samples::*;
 use crate::core::ids::{Root, WaveNumber};
 use crate::core::job::{Applied, Moved};
 use crate::core::note::fit::chars;
-use crate::core::note::{MARKER, status};
+use crate::core::note::status;
 use crate::core::rollout::{Unplanned, WaveState};
 
 /// What holds for every note: it fits, folds and fences and tables are closed, and nobody is mentioned.
@@ -16,8 +16,8 @@ pub(super) fn check_shape(text: &str, max_chars: usize) -> Result<(), String> {
     if chars(text) > max_chars {
         return Err(format!("{} characters of {max_chars}", chars(text)));
     }
-    if !text.starts_with(MARKER) {
-        return Err("no marker".to_owned());
+    if !text.starts_with("### ") {
+        return Err("no heading of ours first".to_owned());
     }
     let mut html = String::new();
     let mut inside_code = false;
@@ -30,7 +30,9 @@ pub(super) fn check_shape(text: &str, max_chars: usize) -> Result<(), String> {
             Event::Start(Tag::Link { dest_url, .. }) if *dest_url != *PAGE => {
                 return Err(format!("a link to {dest_url}"));
             }
-            Event::Start(Tag::Heading { .. }) if text.matches("\n### ").count() != 1 => {
+            Event::Start(Tag::Heading { .. })
+                if format!("\n{text}").matches("\n### ").count() != 1 =>
+            {
                 return Err("a heading of somebody else's".to_owned());
             }
             Event::Text(it) if !inside_code => is_quiet(&it)?,
@@ -38,7 +40,6 @@ pub(super) fn check_shape(text: &str, max_chars: usize) -> Result<(), String> {
         }
     }
     tables_are_whole(text)?;
-    let html = html.replace(MARKER, "");
     let tags: Vec<&str> = html
         .split('<')
         .skip(1)

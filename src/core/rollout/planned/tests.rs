@@ -60,8 +60,11 @@ fn end(memory: &mut PullMemory, end: JobEnd) -> bool {
     planned(memory, &job, end, &MasterKey::new([7; 32]).for_digests())
 }
 
+/// Roots, each with what is told of it.
+type Told<'a> = Vec<(&'a str, &'a str)>;
+
 /// Each planned root with what it replaces, and each root without a plan with the reason.
-fn told(memory: &PullMemory) -> (Vec<(&str, &str)>, Vec<(&str, &str)>) {
+fn told(memory: &PullMemory) -> (Told<'_>, Told<'_>) {
     let Planning::Done {
         plans, unplanned, ..
     } = &memory.planning

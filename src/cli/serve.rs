@@ -11,18 +11,19 @@ use anyhow::{Context, ensure};
 use secrecy::SecretString;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
 
 use crate::cli::Usage;
 use crate::core::config::server::{self, ExecutorKind, ForgeOptions, ServerOptions};
 use crate::core::ids::ForgeHost;
-use crate::core::key::MasterKey;
+use crate::core::key::{MasterKey, hex};
 use crate::core::outcome::Outcome;
 use crate::executor::Executor;
 use crate::executor::local::{Local, LocalOptions};
 use crate::forge::{Forge, ServedForge};
 use crate::handlers::App;
 use crate::outbox::World;
-use crate::serve::Server;
+use crate::serve::{self, Server};
 use crate::store::Store;
 
 /// How long an interrupted job may take to write its state before it is killed.
@@ -47,7 +48,7 @@ type Forges = (BTreeMap<ForgeHost, Arc<dyn Forge>>, Vec<ServedForge>);
 
 /// Runs the server until it is interrupted or told to stop; running jobs go on and find the restarted server.
 pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
-    start_log(args.log_json);
+    start_log(&args);
     let options = read_options(&args.config)?;
     let home = args
         .config
@@ -57,7 +58,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     let server = build(&options, &home).await?;
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone())?);
-    crate::serve::run(server, stop).await?;
+    serve::run(server, stop).await?;
     Ok(Outcome::Done)
 }
 
@@ -149,7 +150,7 @@ fn write_key(file: &Path) -> anyhow::Result<()> {
         .create_new(true)
         .mode(0o600)
         .open(file)?;
-    writeln!(file, "{}", crate::core::key::hex(&bytes))?;
+    writeln!(file, "{}", hex(&bytes))?;
     Ok(file.sync_all()?)
 }
 
@@ -220,14 +221,13 @@ fn passed(names: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     names.iter().map(value).collect()
 }
 
-fn start_log(as_json: bool) {
-    use tracing_subscriber::EnvFilter;
+fn start_log(args: &Args) {
     let filter = EnvFilter::try_from_env("TIDEGATE_LOG")
         .unwrap_or_else(|_| EnvFilter::new("info,hyper=warn,sqlx=warn"));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
-    if as_json {
+    if args.log_json {
         log.json().init();
     } else {
         let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::estate::Survey;
 use crate::core::ids::{Attempt, Digest, Op, Pull, Repo, RolloutId, Root, Sha, WaveNumber};
 use crate::core::outcome::Outcome;
 use crate::core::plan::Planned;
@@ -170,5 +171,5 @@ pub struct Report {
     pub error: Option<String>,
     /// What a plan job found the change to reach.
     #[serde(default)]
-    pub survey: Option<crate::core::estate::Survey>,
+    pub survey: Option<Survey>,
 }

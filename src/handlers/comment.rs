@@ -4,20 +4,20 @@ use jiff::Timestamp;
 
 use crate::core::command::{self, Command, DigestPrefix, Target};
 use crate::core::config::project::ApprovalRules;
-use crate::core::effect::{Effect, Reaction, ShownAsk};
+use crate::core::effect::{Effect, Reaction};
 use crate::core::event::{Commented, Event};
 use crate::core::gate::facts::Fact;
-use crate::core::gate::{AtBase, Base, door};
-use crate::core::ids::{Actor, Root, WaveNumber};
+use crate::core::gate::{AtBase, Base};
+use crate::core::ids::{Root, WaveNumber};
 use crate::core::note::reply;
 use crate::core::person::Role;
 use crate::core::refusal::Refusal;
-use crate::core::rollout::planning::{self, Wish};
+use crate::core::rollout::approve::{self, Subject};
 use crate::core::rollout::pull::PullMemory;
-use crate::core::rollout::{Rollout, approve};
+use crate::core::rollout::{Rollout, planning};
 use crate::handlers::desk::Desk;
 use crate::handlers::{App, note, pull, push};
-use crate::store::Handled;
+use crate::store::{Change, Handled};
 
 /// One comment being answered: who said it, and what was gathered to decide on it.
 struct Talk<'a> {
@@ -45,7 +45,7 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
     let role = desk.forge.role(&said.pull.repo, &said.actor).await?;
     let memory = app.store.pull(&said.pull).await?;
     let rollout = app.rollout_of(&said.pull).await?;
-    let talk = Talk {
+    let mut talk = Talk {
         app,
         desk,
         said,
@@ -68,6 +68,7 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
             Err(refusal) => Err(refusal),
         };
         let answer = answer.unwrap_or_else(|refusal| talk.refuse(ordinal, &refusal));
+        talk.remember(&answer);
         handled.changes.extend(answer.changes);
         handled.effects.extend(answer.effects);
     }
@@ -85,6 +86,15 @@ fn asked_for(commands: &[Result<Command, Refusal>]) -> String {
 }
 
 impl Talk<'_> {
+    /// What one command of a comment changes is what the next one finds.
+    fn remember(&mut self, answer: &Handled) {
+        for change in &answer.changes {
+            if let Change::Pull(memory) = change {
+                self.memory = Some(memory.as_ref().clone());
+            }
+        }
+    }
+
     async fn answer(
         &self,
         ordinal: usize,
@@ -111,13 +121,15 @@ impl Talk<'_> {
 
     /// Plans the head again; an unknown root is refused with the list.
     async fn plan(&self, roots: Vec<Root>) -> anyhow::Result<Result<Handled, Refusal>> {
-        if let Err(refusal) = planning::are_known(&roots, self.memory.as_ref()) {
+        if let Err(refusal) = planning::are_reached(&roots, self.memory.as_ref()) {
             return Ok(Err(refusal));
         }
-        let mut handled =
-            pull::look(self.app, &self.said.pull, Wish::Again { only: roots }).await?;
-        handled.effects.insert(0, self.react(Reaction::Eyes));
-        Ok(Ok(handled))
+        let before = self.memory.clone();
+        let looked = pull::look_again(self.app, &self.said.pull, before, roots).await?;
+        Ok(looked.map(|mut handled| {
+            handled.effects.insert(0, self.react(Reaction::Eyes));
+            handled
+        }))
     }
 
     /// Calls the rollout's wave again; the branch's lane starts it.
@@ -129,16 +141,11 @@ impl Talk<'_> {
                 "Merge it; its waves start by themselves.",
             ));
         };
-        let job = rollout.clone().call(wave, self.now)?;
-        let number = rollout
-            .current()
-            .map(|it| it.number)
-            .filter(|_| job.work.applies());
-        let mut effects = vec![self.react(Reaction::Eyes)];
-        effects.extend(number.and_then(|number| self.call(number)));
+        let wave = rollout.callable(wave)?;
+        let effects = std::iter::once(self.react(Reaction::Eyes)).chain(self.call(wave));
         Ok(Handled {
             changes: Vec::new(),
-            effects,
+            effects: effects.collect(),
         })
     }
 
@@ -149,9 +156,15 @@ impl Talk<'_> {
         target: Option<&Target>,
         digest: Option<&DigestPrefix>,
     ) -> anyhow::Result<Result<Handled, Refusal>> {
-        let shown = self.app.store.asks(&self.said.pull).await?;
-        let rules = self.rules().await?;
-        let decided = self.decide_approval(target, digest, &shown, rules);
+        let decided = approve::decide(&approve::Inputs {
+            said: self.said,
+            role: self.role,
+            subject: Subject::of(self.rollout.as_ref(), self.memory.as_ref()),
+            target,
+            digest,
+            shown: &self.app.store.asks(&self.said.pull).await?,
+            rules: self.rules().await?,
+        });
         let waiting = match decided {
             Ok(waiting) => waiting,
             Err(refusal) => return Ok(Err(refusal)),
@@ -174,48 +187,20 @@ impl Talk<'_> {
         }))
     }
 
-    fn decide_approval(
-        &self,
-        target: Option<&Target>,
-        digest: Option<&DigestPrefix>,
-        shown: &[ShownAsk],
-        rules: Result<AtBase<ApprovalRules>, String>,
-    ) -> Result<approve::Waiting, Refusal> {
-        let waiting = match (&self.rollout, &self.memory) {
-            (Some(rollout), _) => approve::waiting_in(rollout, &self.said.pull),
-            (None, Some(memory)) => approve::waiting_before_merge(memory),
-            (None, None) => Vec::new(),
-        };
-        let chosen = approve::choose(&waiting, target, digest)?;
-        approve::was_seen(chosen, shown, self.said.at)?;
-        let rules = rules.map_err(|why| {
-            let why = format!("the rules at the base commit cannot be read: {why}");
-            Refusal::new(
-                format!("/approve {}", chosen.gate),
-                why,
-                "Nothing applies until they can be read.",
-            )
-        })?;
-        door::who_may(&self.said.actor, self.role, &self.authors(), &rules)?;
-        Ok(chosen.clone())
-    }
-
     /// The approval rules at the base: the rollout's, or the tip of the open pull request's target.
     async fn rules(&self) -> anyhow::Result<Result<AtBase<ApprovalRules>, String>> {
-        let base = match (&self.rollout, &self.memory) {
-            (Some(rollout), _) => rollout.base(),
-            (None, Some(memory)) => {
-                match self.desk.mirror.remote_tip(&memory.details.target).await? {
+        let base = match Subject::of(self.rollout.as_ref(), self.memory.as_ref()) {
+            Subject::Rollout(rollout) => rollout.base(),
+            Subject::Open(memory) => {
+                let target = &memory.details.target;
+                match self.desk.mirror.remote_tip(target).await? {
                     Some(tip) => Base::of_pull(&tip),
-                    None => {
-                        return Ok(Err(format!(
-                            "the branch `{}` is gone",
-                            memory.details.target
-                        )));
-                    }
+                    None => return Ok(Err(format!("the branch `{target}` is gone"))),
                 }
             }
-            (None, None) => return Ok(Err("the pull request was not looked at yet".to_owned())),
+            Subject::Unknown => {
+                return Ok(Err("the pull request was not looked at yet".to_owned()));
+            }
         };
         Ok(self
             .desk
@@ -232,14 +217,6 @@ impl Talk<'_> {
         Ok(command::help(
             &note::allowed(&self.desk, &memory, self.rollout.as_ref()).await?,
         ))
-    }
-
-    fn authors(&self) -> Vec<Actor> {
-        match (&self.rollout, &self.memory) {
-            (Some(rollout), _) => rollout.authors.clone(),
-            (None, Some(memory)) => vec![memory.details.author.clone()],
-            (None, None) => Vec::new(),
-        }
     }
 
     /// Stops the jobs of this pull request: its plan, and its rollout's running wave.

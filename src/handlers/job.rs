@@ -7,7 +7,7 @@ use crate::core::effect::Effect;
 use crate::core::gate::facts::Fact;
 use crate::core::ids::{Pull, RolloutId, WaveNumber};
 use crate::core::job::{JobEnd, JobKey, Work};
-use crate::core::rollout::planning;
+use crate::core::rollout::planned;
 use crate::handlers::desk::Desk;
 use crate::handlers::{App, note};
 use crate::store::{Change, Handled};
@@ -64,7 +64,7 @@ async fn planned(app: &App, pull: &Pull, job: &JobKey, end: &JobEnd) -> anyhow::
         .pull(pull)
         .await?
         .context("a plan job of an unknown pull request ended")?;
-    if !planning::planned(&mut memory, job, end.clone(), &app.digest_key) {
+    if !planned::planned(&mut memory, job, end.clone(), &app.digest_key) {
         return Ok(Handled::default());
     }
     let desk = Desk::open(app, &pull.repo).await?;

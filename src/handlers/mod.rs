@@ -72,9 +72,13 @@ impl App {
 /// Handles one event: reads what it needs, decides, and answers what to remember and do.
 pub async fn handle(app: &App, event: &Event, now: Timestamp) -> anyhow::Result<Handled> {
     match event {
-        Event::PullOpened { pull, .. }
-        | Event::PullPushed { pull, .. }
-        | Event::PullRetargeted { pull, .. } => pull::look(app, pull, Wish::Event).await,
+        Event::PullOpened { pull, .. } | Event::PullRetargeted { pull, .. } => {
+            pull::look(app, pull, Wish::Event).await
+        }
+        Event::PullPushed { pull, actor } => {
+            let by = actor.clone();
+            pull::look(app, pull, Wish::Pushed { by }).await
+        }
         Event::PullClosed { pull, .. } => pull::closed(app, pull).await,
         Event::Commented(said) => comment::said(app, said, now).await,
         // A review changes no decision before `approval: pr-review` is built; the forge shows it beside the note.

@@ -4,8 +4,9 @@ use anyhow::Context;
 
 use crate::core::effect::Effect;
 use crate::core::gate::Base;
-use crate::core::ids::{Pull, Sha};
-use crate::core::rollout::planning::{self, Ground, Wish};
+use crate::core::ids::{Pull, Root, Sha};
+use crate::core::refusal::Refusal;
+use crate::core::rollout::planning::{self, Ground, Step, Wish};
 use crate::core::rollout::pull::{PullDetails, PullMemory};
 use crate::handlers::desk::Desk;
 use crate::handlers::{App, note};
@@ -14,66 +15,87 @@ use crate::store::{Change, Handled};
 /// Looks at a pull request's head, and plans it when it must be planned.
 pub(super) async fn look(app: &App, pull: &Pull, wish: Wish) -> anyhow::Result<Handled> {
     let desk = Desk::open(app, &pull.repo).await?;
-    let details = desk
-        .forge
-        .pull(pull)
-        .await
-        .context("cannot read the pull request")?;
-    let memory = app.store.pull(pull).await?;
-    let ground = ground(&desk, &details).await?;
+    let before = app.store.pull(pull).await?;
+    let step = step(&desk, pull, before.clone(), wish).await?;
+    act(app, &desk, before, step).await
+}
 
-    let step = planning::look(memory.clone(), details, &ground, wish);
-    if memory.as_ref() == Some(&step.memory) {
-        return Ok(Handled::default());
+/// Plans a pull request's head again because somebody asked, all of it or only some roots. What is remembered of it is
+/// given, for the comment may have changed it already.
+pub(super) async fn look_again(
+    app: &App,
+    pull: &Pull,
+    before: Option<PullMemory>,
+    only: Vec<Root>,
+) -> anyhow::Result<Result<Handled, Refusal>> {
+    let desk = Desk::open(app, &pull.repo).await?;
+    let step = step(&desk, pull, before.clone(), Wish::Again { only }).await?;
+    match step.refusal() {
+        Some(refusal) => Ok(Err(refusal)),
+        None => Ok(Ok(act(app, &desk, before, step).await?)),
     }
-
-    let mut effects: Vec<_> = step.cancel.map(Effect::Cancel).into_iter().collect();
-    effects.extend(step.start.map(|it| Effect::Start(Box::new(it))));
-    effects.extend(note::of_pull(app, &desk, &step.memory).await?);
-    Ok(Handled {
-        changes: vec![Change::Pull(Box::new(step.memory))],
-        effects,
-    })
 }
 
 /// Takes note that a pull request was closed; its plan job is stopped. What a merge starts comes with the push.
 pub(super) async fn closed(app: &App, pull: &Pull) -> anyhow::Result<Handled> {
-    let Some(mut memory) = app.store.pull(pull).await? else {
+    let Some(before) = app.store.pull(pull).await? else {
         return Ok(Handled::default());
     };
-    memory.details = app
-        .forge(&pull.repo)?
-        .pull(pull)
-        .await
-        .context("cannot read the pull request")?;
-    let effects = memory
-        .running_job()
-        .map(Effect::Cancel)
-        .into_iter()
-        .collect();
-    Ok(Handled {
-        changes: vec![Change::Pull(Box::new(memory))],
-        effects,
-    })
+    let desk = Desk::open(app, &pull.repo).await?;
+    let step = planning::closed(before.clone(), read(&desk, pull).await?);
+    act(app, &desk, Some(before), step).await
 }
 
 /// Writes the note again: what it shows of the pull request's rollout has changed.
 pub(super) async fn note_stale(app: &App, pull: &Pull) -> anyhow::Result<Handled> {
     let desk = Desk::open(app, &pull.repo).await?;
-    let details = desk
-        .forge
-        .pull(pull)
-        .await
-        .context("cannot read the pull request")?;
+    // What is remembered stays as it is: a head that moved meanwhile is not planned, and has an event of its own.
     let memory = match app.store.pull(pull).await? {
-        Some(memory) => PullMemory { details, ..memory },
-        None => PullMemory::new(details),
+        Some(memory) => memory,
+        None => PullMemory::new(read(&desk, pull).await?),
     };
     let effects = note::of_pull(app, &desk, &memory).await?;
     Ok(Handled {
         changes: vec![Change::Pull(Box::new(memory))],
         effects,
     })
+}
+
+/// Remembers a step, does what it says, and writes what people read; nothing when it changes nothing.
+async fn act(
+    app: &App,
+    desk: &Desk,
+    before: Option<PullMemory>,
+    step: Step,
+) -> anyhow::Result<Handled> {
+    if before.as_ref() == Some(&step.memory) {
+        return Ok(Handled::default());
+    }
+    let mut effects: Vec<_> = step.cancel.map(Effect::Cancel).into_iter().collect();
+    effects.extend(step.start.map(|it| Effect::Start(Box::new(it))));
+    effects.extend(note::of_pull(app, desk, &step.memory).await?);
+    Ok(Handled {
+        changes: vec![Change::Pull(Box::new(step.memory))],
+        effects,
+    })
+}
+
+async fn step(
+    desk: &Desk,
+    pull: &Pull,
+    before: Option<PullMemory>,
+    wish: Wish,
+) -> anyhow::Result<Step> {
+    let details = read(desk, pull).await?;
+    let ground = ground(desk, &details).await?;
+    Ok(planning::look(before, details, &ground, wish))
+}
+
+async fn read(desk: &Desk, pull: &Pull) -> anyhow::Result<PullDetails> {
+    desk.forge
+        .pull(pull)
+        .await
+        .context("cannot read the pull request")
 }
 
 /// Fetches the head and the target, and reads the rules at the target's tip.
@@ -85,13 +107,9 @@ async fn ground(desk: &Desk, details: &PullDetails) -> anyhow::Result<Ground> {
             rules: Err(format!("the branch `{}` is gone", details.target)),
         });
     };
-    let (head_ref, branch) = (
-        desk.forge.head_ref(details.pull.number),
-        format!("refs/heads/{}", details.target),
-    );
-    desk.mirror
-        .fetch(&[&kept(&head_ref), &kept(&branch)])
-        .await?;
+    let head = desk.forge.head_ref(details.pull.number);
+    let branch = format!("refs/heads/{}", details.target);
+    desk.mirror.fetch(&[&kept(&head), &kept(&branch)]).await?;
     Ok(Ground {
         merge_base: merge_base(desk, &details.head, &target).await?,
         rules: desk

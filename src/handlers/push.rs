@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::core::effect::{Effect, Status, StatusContext, StatusState};
 use crate::core::estate::{Estate, is_estate_file};
 use crate::core::ids::{Actor, Branch, Pull, PullNumber, Repo, Sha};
-use crate::core::rollout::push::{self, Ground, Pushed};
+use crate::core::rollout::push::{self, Brought, Ground, Pushed};
 use crate::core::rollout::{Rollout, Source};
 use crate::handlers::desk::Desk;
 use crate::handlers::{App, note, pull};
@@ -39,10 +39,9 @@ pub(super) async fn pushed(app: &App, push: &Push<'_>, now: Timestamp) -> anyhow
         branch: push.branch.clone(),
         tip: push.after.clone(),
     };
-    let pushed = match who(app, &desk, push, tip).await {
-        Ok(pushed) => pushed,
-        Err(error) => return Err(error.context("cannot tell whose push it is")),
-    };
+    let pushed = found(app, &desk, push, tip)
+        .await
+        .context("cannot tell whose push it is")?;
     let ground = match ground(&desk, &pushed).await? {
         Ok(ground) => ground,
         Err(why) => {
@@ -118,54 +117,66 @@ fn act(app: &App, pushed: &Pushed, found: Found, now: Timestamp) -> anyhow::Resu
     Ok(handled)
 }
 
-/// Whose change it is: the authors of the pull requests that brought its commits, and the pusher of what came without.
-async fn who(app: &App, desk: &Desk, push: &Push<'_>, tip: Option<Sha>) -> anyhow::Result<Pushed> {
+/// Finds where the branch stood, which pull requests brought what was pushed, and whose change it is.
+async fn found(
+    app: &App,
+    desk: &Desk,
+    push: &Push<'_>,
+    tip: Option<Sha>,
+) -> anyhow::Result<Pushed> {
     let before = tip.unwrap_or_else(|| push.before.clone());
-    let commits = match before.is_zero() || !desk.mirror.has(&before).await? {
-        true => vec![push.after.clone()],
-        false => desk.mirror.commits(&before, push.after).await?,
-    };
-    let (mut pulls, mut direct): (Vec<PullNumber>, _) = (Vec::new(), false);
-    for commit in &commits {
-        let found = desk
-            .forge
-            .pulls_of_commit(push.repo, commit)
-            .await
-            .context("cannot ask which pull request it is")?;
-        direct |= found.is_empty();
-        pulls.extend(
-            found
-                .into_iter()
-                .filter(|it| !pulls.contains(it))
-                .collect::<Vec<_>>(),
-        );
-    }
+    let brought = Brought::new(&pulls_of_each(desk, push, &before).await?);
     let mut authors = Vec::new();
-    for number in &pulls {
+    for number in &brought.pulls {
         let pull = Pull {
             repo: push.repo.clone(),
             number: *number,
         };
-        authors.push(
-            app.forge(push.repo)?
-                .pull(&pull)
-                .await
-                .context("cannot read the pull request")?
-                .author,
-        );
+        authors.extend(authors_of(app, desk, &pull).await?);
     }
-    if direct {
-        authors.push(push.actor.clone());
-    }
-    let (repo, branch, after) = (push.repo.clone(), push.branch.clone(), push.after.clone());
     Ok(Pushed {
-        repo,
-        branch,
+        repo: push.repo.clone(),
+        branch: push.branch.clone(),
         before,
-        after,
-        authors,
-        pulls,
+        after: push.after.clone(),
+        authors: brought.authors(authors, push.actor),
+        pulls: brought.pulls,
     })
+}
+
+/// The pull requests of each commit of the push, oldest commit first.
+async fn pulls_of_each(
+    desk: &Desk,
+    push: &Push<'_>,
+    before: &Sha,
+) -> anyhow::Result<Vec<Vec<PullNumber>>> {
+    let commits = if is_known(desk, before).await? {
+        desk.mirror.commits(before, push.after).await?
+    } else {
+        vec![push.after.clone()]
+    };
+    let mut pulls = Vec::new();
+    for commit in &commits {
+        let found = desk.forge.pulls_of_commit(push.repo, commit).await;
+        pulls.push(found.context("cannot ask which pull request brought a commit")?);
+    }
+    Ok(pulls)
+}
+
+/// Whose change a pull request is, with those who pushed to it as far as we saw.
+async fn authors_of(app: &App, desk: &Desk, pull: &Pull) -> anyhow::Result<Vec<Actor>> {
+    if let Some(memory) = app.store.pull(pull).await? {
+        return Ok(memory.authors());
+    }
+    let details = desk.forge.pull(pull).await;
+    Ok(vec![
+        details.context("cannot read the pull request")?.author,
+    ])
+}
+
+/// Whether a commit is there to compare with: a branch's first push has none, and a forced one may have lost it.
+async fn is_known(desk: &Desk, commit: &Sha) -> anyhow::Result<bool> {
+    Ok(!commit.is_zero() && desk.mirror.has(commit).await?)
 }
 
 /// Reads the pushed commit's estate and what the push reaches in it; or why nothing can be let out.
@@ -185,10 +196,10 @@ async fn ground(desk: &Desk, pushed: &Pushed) -> anyhow::Result<Result<Ground, S
                 .join(" ")));
         }
     };
-    let known = !pushed.before.is_zero() && desk.mirror.has(&pushed.before).await?;
-    let reach = match known {
-        true => estate.reach(&desk.mirror.changed(&pushed.before, &pushed.after).await?),
-        false => estate.everything(),
+    let reach = if is_known(desk, &pushed.before).await? {
+        estate.reach(&desk.mirror.changed(&pushed.before, &pushed.after).await?)
+    } else {
+        estate.everything()
     };
     Ok(Ok(Ground {
         estate,

@@ -89,3 +89,6 @@ impl Decided {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

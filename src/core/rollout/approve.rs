@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::core::command::{Command, DigestPrefix, Spelling, Target};
+use crate::core::config::project::ApprovalRules;
 use crate::core::effect::ShownAsk;
 use crate::core::event::Commented;
 use crate::core::gate::decide::set_of;
-use crate::core::gate::door;
 use crate::core::gate::facts::{Approval, ForgeUser};
-use crate::core::ids::{Digest, Gate, Op, Pull, PullNumber, Root, Sha, WaveNumber};
+use crate::core::gate::{AtBase, door};
+use crate::core::ids::{Actor, Digest, Gate, Op, Pull, PullNumber, Root, Sha, WaveNumber};
+use crate::core::person::Role;
 use crate::core::plan::Plan;
 use crate::core::refusal::Refusal;
 use crate::core::rollout::pull::{Planning, PullMemory};
@@ -28,8 +30,76 @@ pub struct Waiting {
     pub pr: PullNumber,
 }
 
+/// What an approval is decided from.
+pub struct Inputs<'a> {
+    pub said: &'a Commented,
+    /// What the forge lets its author do now.
+    pub role: Role,
+    pub subject: Subject<'a>,
+    pub target: Option<&'a Target>,
+    pub digest: Option<&'a DigestPrefix>,
+    /// What the note asked for, and since when.
+    pub shown: &'a [ShownAsk],
+    /// The approval rules at the base, or why they cannot be read.
+    pub rules: Result<AtBase<ApprovalRules>, String>,
+}
+
+/// What a comment on a pull request speaks of: the rollout that carries it, or its open head.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject<'a> {
+    Rollout(&'a Rollout),
+    Open(&'a PullMemory),
+    /// Nobody looked at the pull request yet.
+    Unknown,
+}
+
+impl<'a> Subject<'a> {
+    /// The newest rollout of a pull request, else the pull request itself.
+    pub fn of(rollout: Option<&'a Rollout>, memory: Option<&'a PullMemory>) -> Self {
+        match (rollout, memory) {
+            (Some(rollout), _) => Self::Rollout(rollout),
+            (None, Some(memory)) => Self::Open(memory),
+            (None, None) => Self::Unknown,
+        }
+    }
+
+    /// Whose change it is.
+    fn authors(self) -> Vec<Actor> {
+        match self {
+            Self::Rollout(rollout) => rollout.authors.clone(),
+            Self::Open(memory) => memory.authors(),
+            Self::Unknown => Vec::new(),
+        }
+    }
+
+    fn waiting(self, pull: &Pull) -> Vec<Waiting> {
+        match self {
+            Self::Rollout(rollout) => waiting_in(rollout, pull),
+            Self::Open(memory) => waiting_before_merge(memory),
+            Self::Unknown => Vec::new(),
+        }
+    }
+}
+
+/// Decides what an `/approve` lets out, or refuses it with the reason.
+pub fn decide(inputs: &Inputs) -> Result<Waiting, Refusal> {
+    let waiting = inputs.subject.waiting(&inputs.said.pull);
+    let chosen = choose(&waiting, inputs.target, inputs.digest)?;
+    was_seen(chosen, inputs.shown, inputs.said.at)?;
+    let rules = inputs.rules.as_ref().map_err(|why| {
+        Refusal::new(
+            format!("/approve {}", chosen.gate),
+            format!("the rules at the base commit cannot be read: {why}"),
+            "Nothing applies until they can be read.",
+        )
+    })?;
+    let authors = inputs.subject.authors();
+    door::who_may(&inputs.said.actor, inputs.role, &authors, rules)?;
+    Ok(chosen.clone())
+}
+
 /// Waves of a rollout that wait for an approval.
-pub fn waiting_in(rollout: &Rollout, pull: &Pull) -> Vec<Waiting> {
+fn waiting_in(rollout: &Rollout, pull: &Pull) -> Vec<Waiting> {
     let waits = rollout.waves.iter().filter_map(|wave| match &wave.state {
         WaveState::Waiting {
             digest: Some(digest),
@@ -65,13 +135,7 @@ pub fn waiting_in(rollout: &Rollout, pull: &Pull) -> Vec<Waiting> {
 
 /// The set digest of each wave that an open pull request reaches; none where a member has no plan.
 pub fn sets_before_merge(memory: &PullMemory) -> BTreeMap<WaveNumber, Option<Digest>> {
-    let Planning::Done {
-        survey,
-        plans,
-        unplanned,
-        ..
-    } = &memory.planning
-    else {
+    let Planning::Done { survey, plans, .. } = &memory.planning else {
         return BTreeMap::new();
     };
     let set = |members: &[Root]| {
@@ -79,11 +143,9 @@ pub fn sets_before_merge(memory: &PullMemory) -> BTreeMap<WaveNumber, Option<Dig
             .iter()
             .filter(|it| members.contains(&it.root))
             .collect();
-        let whole = !unplanned.iter().any(|it| members.contains(&it.root));
-        set_of(&of_wave)
-            .ok()
-            .filter(|_| whole)
-            .map(|(digest, _)| digest)
+        let is_whole = (members.iter()).all(|root| of_wave.iter().any(|it| it.root == *root));
+        let set = set_of(&of_wave).ok().filter(|_| is_whole);
+        set.map(|(digest, _)| digest)
     };
     let waves = survey.estate.reached_waves(&survey.reach);
     waves
@@ -93,7 +155,7 @@ pub fn sets_before_merge(memory: &PullMemory) -> BTreeMap<WaveNumber, Option<Dig
 }
 
 /// Waves of an open pull request whose plans change something: they can be approved before the merge.
-pub fn waiting_before_merge(memory: &PullMemory) -> Vec<Waiting> {
+fn waiting_before_merge(memory: &PullMemory) -> Vec<Waiting> {
     let Planning::Done {
         head,
         survey,
@@ -125,7 +187,7 @@ pub fn waiting_before_merge(memory: &PullMemory) -> Vec<Waiting> {
 }
 
 /// Chooses the wave an approval names, or the only one that waits; nothing is guessed.
-pub fn choose<'a>(
+fn choose<'a>(
     waiting: &'a [Waiting],
     target: Option<&Target>,
     digest: Option<&DigestPrefix>,
@@ -166,7 +228,7 @@ pub fn choose<'a>(
 }
 
 /// Refuses an approval of plans that its author could not have read, or that are not what the wave plans now.
-pub fn was_seen(waiting: &Waiting, shown: &[ShownAsk], at: Timestamp) -> Result<(), Refusal> {
+fn was_seen(waiting: &Waiting, shown: &[ShownAsk], at: Timestamp) -> Result<(), Refusal> {
     let seen = door::ask_seen(shown, &waiting.gate, at)?;
     if seen.is_same(&waiting.digest) {
         return Ok(());
@@ -210,3 +272,6 @@ pub fn fact(
         url: Some(said.url.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests;

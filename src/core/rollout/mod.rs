@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod approve;
+pub mod planned;
 pub mod planning;
 pub mod pull;
 pub mod push;
@@ -154,3 +155,6 @@ impl Base {
         Self(target_tip.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

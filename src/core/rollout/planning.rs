@@ -1,13 +1,10 @@
 //! What to do about a pull request's head: plan it, leave it, or say why it is never planned.
 
 use crate::core::command::Command;
-use crate::core::ids::{Attempt, Pull, Root, Sha};
-use crate::core::job::{JobEnd, JobKey, JobSpec, Work};
-use crate::core::key::DerivedKey;
-use crate::core::outcome::Outcome;
+use crate::core::ids::{Actor, Attempt, Root, Sha};
+use crate::core::job::{JobKey, JobSpec, Work};
 use crate::core::refusal::Refusal;
 use crate::core::rollout::pull::{Planning, PullDetails, PullMemory, PullState};
-use crate::core::rollout::step;
 
 /// What a head stands on: read from git and the target branch's tip before anything is decided.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +20,8 @@ pub struct Ground {
 pub enum Wish {
     /// The forge said something about it: plan it unless that is done or under way.
     Event,
+    /// Somebody pushed to it: the same, and the change is theirs too.
+    Pushed { by: Actor },
     /// Somebody asked: plan it again, all of it or only these roots.
     Again { only: Vec<Root> },
 }
@@ -35,190 +34,164 @@ pub struct Step {
     pub cancel: Option<JobKey>,
 }
 
-/// Decides what to do about a pull request's head.
+/// Decides what to do about a pull request's head. Planning it is done or under way only for the commit it is compared
+/// with, too: after a change of its target the same head may reach something else.
 pub fn look(memory: Option<PullMemory>, details: PullDetails, ground: &Ground, wish: Wish) -> Step {
     let mut memory = memory.unwrap_or_else(|| PullMemory::new(details.clone()));
+    if let Wish::Pushed { by } = &wish {
+        memory.pushed_by(by);
+    }
+    if details.state != PullState::Open {
+        return closed(memory, details);
+    }
     let running = memory.running_job();
     memory.details = details;
-    let head = memory.details.head.clone();
-    let base = match may_plan(&memory.details, ground) {
-        Ok(base) => base,
-        Err(why) => {
-            memory.planning = Planning::Not { why };
-            return Step {
-                memory,
-                start: None,
-                cancel: running,
-            };
-        }
+    let (base, parallelism) = match may_plan(&memory.details, ground) {
+        Ok(found) => found,
+        Err(why) => return memory.rest(why),
     };
-    if wish == Wish::Event && memory.planning.is_of(&head) {
-        return Step {
-            memory,
-            start: None,
-            cancel: None,
-        };
-    }
-    memory.attempt = Attempt(memory.attempt.0 + 1);
-    memory.planning = Planning::Running { head };
-    let only = match wish {
-        Wish::Event => Vec::new(),
+    let is_known = memory.is_planned_on(&base);
+    let again = match wish {
+        Wish::Event | Wish::Pushed { .. } if is_known => return Step::nothing(memory),
+        Wish::Event | Wish::Pushed { .. } => Vec::new(),
         Wish::Again { only } => only,
     };
-    let start = memory
-        .running_job()
-        .map(|key| plan_job(&memory, key, base, only, ground));
+    memory.kept = memory.keep(&again).filter(|_| is_known);
+    memory.attempt = Attempt(memory.attempt.0 + 1);
+    memory.base = Some(base.clone());
+    let head = memory.details.head.clone();
+    let start = JobSpec {
+        key: memory.job(&head),
+        repo: memory.pull.repo.clone(),
+        commit: head.clone(),
+        base,
+        work: Work::Plan {
+            pull: memory.pull.clone(),
+            only: memory.kept.iter().flat_map(|it| it.again.clone()).collect(),
+        },
+        parallelism,
+    };
+    memory.planning = Planning::Running { head };
     Step {
         memory,
-        start,
+        start: Some(start),
         cancel: running,
     }
 }
 
-/// Takes the end of a plan job; one of another head or an older attempt changes nothing and answers false.
-pub fn planned(memory: &mut PullMemory, job: &JobKey, end: JobEnd, key: &DerivedKey) -> bool {
-    if memory.running_job().as_ref() != Some(job) {
-        return false;
-    }
-    let head = memory.details.head.clone();
-    memory.planning = match end {
-        JobEnd::Lost { why } => Planning::Failed {
-            head,
-            why: format!("The plan job was lost: {why}"),
-        },
-        JobEnd::Said(report) if report.cancelled => Planning::Failed {
-            head,
-            why: "Planning was cancelled.".to_owned(),
-        },
-        JobEnd::Said(report) => match (report.survey, report.error, report.outcome) {
-            (Some(survey), None, Outcome::Done | Outcome::Failed) => {
-                let (plans, unplanned) = step::sorted(step::sealed(report.plans, key));
-                Planning::Done {
-                    head,
-                    survey,
-                    plans,
-                    unplanned,
-                }
-            }
-            (_, error, _) => {
-                let why = error.unwrap_or_else(|| {
-                    "The plan job ended without saying what it found.".to_owned()
-                });
-                Planning::Failed { head, why }
-            }
-        },
+/// Decides what becomes of a pull request that its forge closed: nothing of it is planned any more. What was planned
+/// of a merged head stays, for it says what the rollout reaches.
+pub fn closed(memory: PullMemory, details: PullDetails) -> Step {
+    let is_planned = match &memory.planning {
+        Planning::Not { .. } | Planning::Running { .. } => false,
+        Planning::Done { head, .. } | Planning::Failed { head, .. } => *head == details.head,
     };
-    true
-}
-
-/// Refuses to plan roots that are not there; nothing is guessed.
-pub fn are_known(wanted: &[Root], memory: Option<&PullMemory>) -> Result<(), Refusal> {
-    let Some(Planning::Done { survey, .. }) = memory.map(|it| &it.planning) else {
-        return Ok(());
-    };
-    let unknown: Vec<_> = wanted
-        .iter()
-        .filter(|it| !survey.estate.roots.contains_key(it))
-        .collect();
-    let Some(first) = unknown.first() else {
-        return Ok(());
-    };
-    let known: Vec<_> = survey
-        .estate
-        .roots
-        .keys()
-        .map(|it| format!("`{it}`"))
-        .collect();
-    Err(Refusal::new(
-        Command::Plan {
-            roots: wanted.to_vec(),
+    let why = match details.state {
+        // It was opened again since; what is to be done about that comes with its own event.
+        PullState::Open => return Step::nothing(memory),
+        PullState::Merged { .. } if is_planned => {
+            return Step::nothing(PullMemory { details, ..memory });
         }
-        .to_string(),
-        format!("`{first}` is not a root of this repository."),
-        format!("Its roots are {}.", known.join(", ")),
-    ))
+        PullState::Merged { .. } => {
+            "It was merged before its plan was made. Its waves plan before they apply."
+        }
+        PullState::Closed => "The pull request is closed. Reopen it to have it planned.",
+    };
+    PullMemory { details, ..memory }.rest(why.to_owned())
 }
 
-fn may_plan(details: &PullDetails, ground: &Ground) -> Result<Sha, String> {
-    match details.state {
-        PullState::Open => {}
-        PullState::Closed => return Err("The pull request is closed.".to_owned()),
-        PullState::Merged { .. } => return Err("The pull request is merged.".to_owned()),
+/// Refuses to plan roots that are not there or that the change does not reach; nothing is guessed. Before the first
+/// plan of a pull request its roots are not known, and all of it is planned whatever was named.
+pub fn are_reached(wanted: &[Root], memory: Option<&PullMemory>) -> Result<(), Refusal> {
+    let Some(survey) = memory.and_then(PullMemory::survey) else {
+        return Ok(());
+    };
+    let (roots, reached) = (&survey.estate.roots, &survey.reach.members);
+    let Some(first) = wanted.iter().find(|it| !reached.contains(*it)) else {
+        return Ok(());
+    };
+    let (why, hint) = if roots.contains_key(first) {
+        let why =
+            format!("this change does not reach `{first}`, so there is nothing to plan in it.");
+        (why, format!("It reaches {}.", listed(reached)))
+    } else {
+        let why = format!("`{first}` is not a root of this repository.");
+        (why, format!("Its roots are {}.", listed(roots.keys())))
+    };
+    let what = Command::Plan {
+        roots: wanted.to_vec(),
+    };
+    Err(Refusal::new(what.to_string(), why, hint))
+}
+
+fn listed<'a>(roots: impl IntoIterator<Item = &'a Root>) -> String {
+    let roots: Vec<_> = roots.into_iter().map(|it| format!("`{it}`")).collect();
+    match roots.as_slice() {
+        [] => "none".to_owned(),
+        roots => roots.join(", "),
     }
+}
+
+/// The commit to compare the head with and how many runs to plan at once, or why it is not planned.
+fn may_plan(details: &PullDetails, ground: &Ground) -> Result<(Sha, u32), String> {
+    let target = &details.target;
     if details.is_fork() {
         let why = "Its head is in a fork. Code from a fork never runs here, because planning it would give it this \
                    repository's credentials. Push the branch to this repository to have it planned.";
         return Err(why.to_owned());
     }
-    if let Err(why) = &ground.rules {
-        return Err(format!(
-            "The rules at the tip of `{}` cannot be read: {why}",
-            details.target
-        ));
-    }
-    ground.merge_base.clone().ok_or_else(|| {
-        format!(
-            "It shares no history with `{}`, so what it changes cannot be told.",
-            details.target
-        )
-    })
-}
-
-fn plan_job(
-    memory: &PullMemory,
-    key: JobKey,
-    base: Sha,
-    only: Vec<Root>,
-    ground: &Ground,
-) -> JobSpec {
-    JobSpec {
-        key,
-        repo: memory.pull.repo.clone(),
-        commit: memory.details.head.clone(),
-        base,
-        work: Work::Plan {
-            pull: memory.pull.clone(),
-            only,
-        },
-        parallelism: *ground.rules.as_ref().unwrap_or(&1),
+    match (&ground.rules, &ground.merge_base) {
+        (Err(why), _) => Err(format!(
+            "The rules at the tip of `{target}` cannot be read: {why}"
+        )),
+        (Ok(_), None) => Err(format!(
+            "It shares no history with `{target}`, so what it changes cannot be told."
+        )),
+        (Ok(parallelism), Some(base)) => Ok((base.clone(), *parallelism)),
     }
 }
 
 impl PullMemory {
-    /// What is known of a pull request nobody looked at before.
-    pub fn new(details: PullDetails) -> Self {
+    fn pushed_by(&mut self, actor: &Actor) {
+        if !self.pushers.iter().any(|it| it.id == actor.id) {
+            self.pushers.push(actor.clone());
+        }
+    }
+
+    /// Nothing of it is planned, for this reason.
+    fn rest(mut self, why: String) -> Step {
+        let cancel = self.running_job();
+        self.planning = Planning::Not { why };
+        self.kept = None;
+        Step {
+            memory: self,
+            start: None,
+            cancel,
+        }
+    }
+}
+
+impl Step {
+    fn nothing(memory: PullMemory) -> Self {
         Self {
-            pull: details.pull.clone(),
-            details,
-            planning: Planning::Not {
-                why: "Nothing was planned yet.".to_owned(),
-            },
-            attempt: Attempt(0),
+            memory,
+            start: None,
+            cancel: None,
         }
     }
 
-    /// The job that plans its head, while one does.
-    pub fn running_job(&self) -> Option<JobKey> {
-        let Planning::Running { head } = &self.planning else {
-            return None;
-        };
-        let Pull { repo, number } = &self.pull;
-        let part = format!("{}/{}#{number}/{head}/plan", repo.forge, repo.id);
-        Some(JobKey {
-            part,
-            attempt: self.attempt,
-        })
-    }
-}
-
-impl Planning {
-    /// Whether this head is planned, or being planned.
-    pub fn is_of(&self, wanted: &Sha) -> bool {
-        match self {
-            Self::Not { .. } => false,
-            Self::Running { head } | Self::Done { head, .. } | Self::Failed { head, .. } => {
-                head == wanted
+    /// Why a head that somebody asked to have planned is not.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let why = match (&self.start, &self.memory.planning) {
+            (Some(_), _) => return None,
+            (None, Planning::Not { why }) => why.as_str(),
+            (None, Planning::Running { .. } | Planning::Done { .. } | Planning::Failed { .. }) => {
+                "The pull request is merged. Its waves plan before they apply."
             }
-        }
+        };
+        Some(Refusal::new("/plan", why, ""))
     }
 }
+
+#[cfg(test)]
+mod tests;

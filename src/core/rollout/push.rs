@@ -34,6 +34,31 @@ impl Pushed {
     }
 }
 
+/// The pull requests that brought a push.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Brought {
+    /// Each once, oldest first.
+    pub pulls: Vec<PullNumber>,
+    /// Whether a commit came without one.
+    has_direct: bool,
+}
+
+impl Brought {
+    /// Told from the pull requests of each commit, oldest commit first.
+    pub fn new(of_each: &[Vec<PullNumber>]) -> Self {
+        Self {
+            pulls: union(of_each.iter().flatten()),
+            has_direct: of_each.iter().any(Vec::is_empty),
+        }
+    }
+
+    /// Whose change the push is: the authors of its pull requests, and the pusher of what came without one.
+    pub fn authors(&self, of_pulls: Vec<Actor>, pusher: &Actor) -> Vec<Actor> {
+        let pusher = self.has_direct.then_some(pusher);
+        union(of_pulls.iter().chain(pusher))
+    }
+}
+
 /// What the pushed commit is made of, and which of it the push reaches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ground {
@@ -117,3 +142,6 @@ fn union<'a, T: Clone + PartialEq + 'a>(items: impl Iterator<Item = &'a T>) -> V
         kept
     })
 }
+
+#[cfg(test)]
+mod tests;

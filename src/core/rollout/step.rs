@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::core::command::{Command, Spelling};
 use crate::core::gate::facts::{Finished, Use};
 use crate::core::ids::{Attempt, Gate, Root, WaveNumber};
 use crate::core::job::{Applied, JobEnd, JobKey, JobSpec, Report, Work};
@@ -115,23 +116,6 @@ impl Wave {
         matches!(self.state, WaveState::Planning | WaveState::Applying { .. })
     }
 
-    /// Whether somebody's word would start it: it waits, was refused, failed, was lost or cancelled.
-    pub fn can_be_called(&self) -> bool {
-        match self.state {
-            WaveState::Waiting { .. }
-            | WaveState::Refused { .. }
-            | WaveState::Failed { .. }
-            | WaveState::Lost { .. }
-            | WaveState::Cancelled => true,
-            WaveState::NotStarted
-            | WaveState::Planning
-            | WaveState::Applying { .. }
-            | WaveState::Applied { .. }
-            | WaveState::Nothing
-            | WaveState::StoodDown => false,
-        }
-    }
-
     fn move_to(&mut self, state: WaveState, now: Timestamp) {
         self.state = state;
         self.moved_at = now;
@@ -166,11 +150,14 @@ impl Rollout {
 
     /// Runs a wave again that waits, was refused, failed, was lost or cancelled; without a number, the current one.
     pub fn call(&mut self, number: Option<WaveNumber>, now: Timestamp) -> Result<JobSpec, Refusal> {
-        let wanted = number.map_or_else(
-            || "/apply".to_owned(),
-            |number| format!("/apply wave-{number}"),
-        );
-        let refuse = |why: String, hint: &str| Err(Refusal::new(wanted.clone(), why, hint));
+        let number = self.callable(number)?;
+        Ok(self.start(number, now))
+    }
+
+    /// The wave that a call would run again, or why it runs none.
+    pub fn callable(&self, number: Option<WaveNumber>) -> Result<WaveNumber, Refusal> {
+        let what = Command::Apply { wave: number }.line(Spelling::Bare);
+        let refuse = |why: String, hint: &str| Err(Refusal::new(what.clone(), why, hint));
         let Some(current) = self.current() else {
             return refuse(
                 "every wave of this change has applied.".to_owned(),
@@ -178,42 +165,55 @@ impl Rollout {
             );
         };
         if let Some(number) = number.filter(|it| *it != current.number) {
-            let Some(wave) = self.wave(number) else {
-                let reached: Vec<_> = self
-                    .waves
-                    .iter()
-                    .map(|wave| format!("wave-{}", wave.number))
-                    .collect();
-                return refuse(
-                    format!("this change does not reach wave-{number}."),
-                    &format!("It reaches {}.", reached.join(", ")),
-                );
-            };
-            return match wave.is_done() {
-                true => refuse(
-                    format!("wave-{number} has applied already."),
-                    "There is nothing left to run in it.",
-                ),
-                false => refuse(
-                    format!(
-                        "wave-{number} comes after wave-{}, which has not applied.",
-                        current.number
-                    ),
-                    "Waves go out in order.",
-                ),
-            };
+            let (why, hint) = self.why_not_current(number, current.number);
+            return refuse(why, &hint);
         }
         let number = current.number;
-        match current.can_be_called() {
-            true => Ok(self.start(number, now)),
-            false if current.is_running() => refuse(
+        match current.state {
+            WaveState::Waiting { .. }
+            | WaveState::Refused { .. }
+            | WaveState::Failed { .. }
+            | WaveState::Lost { .. }
+            | WaveState::Cancelled => Ok(number),
+            WaveState::Planning | WaveState::Applying { .. } => refuse(
                 format!("wave-{number} is running already."),
                 "The note changes when it ends.",
             ),
-            false => refuse(
+            WaveState::NotStarted => refuse(
+                format!("wave-{number} starts by itself."),
+                "The note changes when it does.",
+            ),
+            WaveState::StoodDown => refuse(
                 format!("wave-{number} stood down for a newer push."),
                 "The newer push's rollout carries what is left of it.",
             ),
+            WaveState::Applied { .. } | WaveState::Nothing => refuse(
+                format!("wave-{number} has applied already."),
+                "There is nothing left to run in it.",
+            ),
+        }
+    }
+
+    fn why_not_current(&self, wanted: WaveNumber, current: WaveNumber) -> (String, String) {
+        let Some(wave) = self.wave(wanted) else {
+            let reached: Vec<_> = (self.waves.iter())
+                .map(|it| it.gate().to_string())
+                .collect();
+            return (
+                format!("this change does not reach wave-{wanted}."),
+                format!("It reaches {}.", reached.join(", ")),
+            );
+        };
+        if wave.is_done() {
+            (
+                format!("wave-{wanted} has applied already."),
+                "There is nothing left to run in it.".to_owned(),
+            )
+        } else {
+            (
+                format!("wave-{wanted} comes after wave-{current}, which has not applied."),
+                "Waves go out in order.".to_owned(),
+            )
         }
     }
 

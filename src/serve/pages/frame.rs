@@ -2,8 +2,16 @@
 
 use maud::{DOCTYPE, Markup, html};
 
-/// A whole page; `live` ones are loaded again every few seconds while something moves.
-pub(super) fn page(title: &str, live: bool, body: &Markup) -> Markup {
+/// Whether a page is loaded again by itself.
+#[derive(Clone, Copy)]
+pub(super) enum Renewal {
+    /// What it shows moves: it is loaded again every few seconds.
+    Live,
+    Still,
+}
+
+/// A whole page.
+pub(super) fn page(title: &str, renewal: Renewal, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -11,7 +19,10 @@ pub(super) fn page(title: &str, live: bool, body: &Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                @if live { meta http-equiv="refresh" content="5"; }
+                @match renewal {
+                    Renewal::Live => meta http-equiv="refresh" content="5";,
+                    Renewal::Still => {}
+                }
                 title { (title) " · tidegate" }
                 link rel="stylesheet" href="/style.css";
             }

@@ -12,6 +12,7 @@ use maud::{Markup, html};
 
 use crate::core::ids::RolloutId;
 use crate::core::rollout::Rollout;
+use crate::serve::pages::frame::Renewal;
 use crate::store::Store;
 
 /// How many rollouts the first page shows.
@@ -78,7 +79,7 @@ fn html_of(page: Markup) -> Html<String> {
 fn missing() -> Markup {
     frame::page(
         "Not found",
-        false,
+        Renewal::Still,
         &html! {
             h1 { "Not found" }
             p { "There is no rollout of that name. " a href="/" { "The recent ones are here." } }
@@ -103,7 +104,7 @@ impl IntoResponse for Broken {
         );
         let body = frame::page(
             "Not available",
-            false,
+            Renewal::Still,
             &html! {
                 h1 { "Not available" }
                 p { "The server cannot read its store at the moment; its log says why. Try again in a while." }

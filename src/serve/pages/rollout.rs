@@ -8,14 +8,13 @@ use crate::core::job::Moved;
 use crate::core::note::{diff, doing};
 use crate::core::plan::{Plan, Remark, Totals};
 use crate::core::rollout::{Rollout, Source, Wave, WaveState};
-use crate::serve::pages::frame;
+use crate::serve::pages::frame::{self, Renewal};
 
 /// The recent rollouts, newest first.
 pub(super) fn list(rollouts: &[Rollout]) -> Markup {
-    let live = rollouts.iter().any(is_moving);
     frame::page(
         "Rollouts",
-        live,
+        renewal(rollouts),
         &html! {
             h1 { "Rollouts" }
             @if rollouts.is_empty() {
@@ -35,7 +34,7 @@ pub(super) fn page(rollout: &Rollout) -> Markup {
     let title = format!("{} {}", rollout.repo.name, rollout.commit.short());
     frame::page(
         &title,
-        is_moving(rollout),
+        renewal(std::slice::from_ref(rollout)),
         &html! {
             h1 { (rollout.repo.name) " at " code { (rollout.commit.short()) } }
             p.quiet { (from(rollout)) " · rules from " code { (rollout.base.short()) } " · started " (moment(rollout.started)) }
@@ -201,8 +200,14 @@ fn from(rollout: &Rollout) -> String {
     }
 }
 
-fn is_moving(rollout: &Rollout) -> bool {
-    rollout.waves.iter().any(Wave::is_running)
+/// A page of rollouts is live while a job of one of them runs.
+fn renewal(rollouts: &[Rollout]) -> Renewal {
+    let mut waves = rollouts.iter().flat_map(|it| &it.waves);
+    if waves.any(Wave::is_running) {
+        Renewal::Live
+    } else {
+        Renewal::Still
+    }
 }
 
 /// A state's word and the class it is drawn with.

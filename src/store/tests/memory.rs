@@ -63,6 +63,9 @@ fn remembered(number: u64, title: &str) -> PullMemory {
             state: PullState::Open,
         },
         planning: Planning::Running { head: sha("c") },
+        pushers: Vec::new(),
+        base: None,
+        kept: None,
         attempt: Attempt(1),
     }
 }

@@ -159,6 +159,9 @@ fn memory(planning: Planning) -> PullMemory {
             state: PullState::Open,
         },
         planning,
+        pushers: Vec::new(),
+        base: None,
+        kept: None,
         attempt: Attempt(1),
     }
 }

@@ -1,51 +1,10 @@
 //! How a rollout moves, as a conversation.
 
 use super::*;
-use crate::core::ids::{Digest, Op, Repo, RepoId, RolloutId, Sha};
-use crate::core::rollout::Source;
+use crate::core::rollout::tests::{digest, now, rollout};
 
-fn now() -> Timestamp {
-    "2026-11-30T20:15:00Z".parse().unwrap()
-}
-
-fn sha(digit: char) -> Sha {
-    Sha::try_from(digit.to_string().repeat(40)).unwrap()
-}
-
-fn digest() -> Digest {
-    Digest::try_from(format!("jcs1-sha256:{}", "a".repeat(64))).unwrap()
-}
-
-fn root(name: &str) -> Root {
-    Root::try_from(name).unwrap()
-}
-
-fn rollout() -> Rollout {
-    let waves = [(2, "network"), (3, "database")];
-    Rollout {
-        id: RolloutId::try_from("r-1").unwrap(),
-        repo: Repo {
-            forge: "git.example".try_into().unwrap(),
-            id: RepoId(1),
-            name: "acme/infra".try_into().unwrap(),
-        },
-        op: Op::tf_apply(),
-        source: Source::Push {
-            branch: "main".try_into().unwrap(),
-            before: sha('1'),
-            after: sha('2'),
-        },
-        commit: sha('2'),
-        base: sha('1'),
-        authors: Vec::new(),
-        pulls: Vec::new(),
-        waves: waves
-            .map(|(number, name)| Wave::new(WaveNumber(number), vec![root(name)], now()))
-            .to_vec(),
-        taken_over: Vec::new(),
-        parallelism: 4,
-        started: now(),
-    }
+fn two_waves() -> Rollout {
+    rollout(&[(2, "network"), (3, "database")])
 }
 
 fn asked(state: WaveState) -> Asked {
@@ -70,14 +29,14 @@ fn said(outcome: Outcome) -> JobEnd {
 
 fn applying() -> WaveState {
     WaveState::Applying {
-        digest: digest(),
+        digest: digest('a'),
         by: None,
     }
 }
 
 #[test]
 fn waves_go_out_one_after_the_other() {
-    let mut rollout = rollout();
+    let mut rollout = two_waves();
     let first = rollout.advance(now()).unwrap();
     assert_eq!(first.key.to_string(), "r-1/wave-2/1");
     assert_eq!(rollout.advance(now()), None, "one at a time");
@@ -92,10 +51,10 @@ fn waves_go_out_one_after_the_other() {
 
 #[test]
 fn a_wave_that_waits_holds_what_comes_after_and_starts_afresh_when_called() {
-    let mut rollout = rollout();
+    let mut rollout = two_waves();
     let first = rollout.advance(now()).unwrap();
     let waits = WaveState::Waiting {
-        digest: Some(digest()),
+        digest: Some(digest('a')),
         why: "It replaces something.".to_owned(),
     };
     rollout.answered(WaveNumber(2), asked(waits), now());
@@ -110,7 +69,7 @@ fn a_wave_that_waits_holds_what_comes_after_and_starts_afresh_when_called() {
 
 #[test]
 fn an_older_attempt_changes_nothing() {
-    let mut rollout = rollout();
+    let mut rollout = two_waves();
     let first = rollout.advance(now()).unwrap();
     rollout.ended(
         WaveNumber(2),
@@ -129,7 +88,7 @@ fn an_older_attempt_changes_nothing() {
 
 #[test]
 fn what_cannot_be_called_is_refused_with_the_reason() {
-    let mut rollout = rollout();
+    let mut rollout = two_waves();
     let why = |result: Result<JobSpec, Refusal>| result.unwrap_err().why;
     assert_eq!(
         why(rollout.call(Some(WaveNumber(9)), now())),
@@ -145,7 +104,7 @@ fn what_cannot_be_called_is_refused_with_the_reason() {
 
 #[test]
 fn an_apply_in_progress_is_left_alone_when_a_rollout_stands_down() {
-    let mut rollout = rollout();
+    let mut rollout = two_waves();
     rollout.advance(now());
     rollout.answered(WaveNumber(2), asked(applying()), now());
     rollout.stand_down(now());

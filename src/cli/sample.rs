@@ -91,7 +91,7 @@ fn decide(sample: &Sample, now: Option<&Value>, reads: Vec<Value>) -> PlanFile {
     let wanted = json!({ "value": sample.value, "reads": reads, "replace_on": sample.replace_on });
     let replaces = now.is_some_and(|it| tainted || it["wanted"]["replace_on"] != sample.replace_on);
     let was = now.map_or(Value::Null, |it| it["wanted"].clone());
-    // A replaced sample gets another identity, so that what reads it changes too.
+    // A replaced sample gets another identity, and hands on what it reads, so that what reads it changes too.
     let generation = now
         .and_then(|it| it["outputs"]["generation"].as_u64())
         .unwrap_or(0)
@@ -107,7 +107,7 @@ fn decide(sample: &Sample, now: Option<&Value>, reads: Vec<Value>) -> PlanFile {
             "serial": serial + 1,
             "tainted": false,
             "wanted": wanted,
-            "outputs": { "value": sample.value, "generation": generation },
+            "outputs": { "value": sample.value, "generation": generation, "reads": wanted["reads"] },
         }),
     }
 }

@@ -1,5 +1,9 @@
 //! What plans and applies the runs of a wave. A new engine is a file here and an arm in each match of this file.
 
+mod made;
+pub mod op;
+mod progress;
+mod scrub;
 pub mod terraform;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,9 +15,10 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::core::config::commands::Commands;
 use crate::core::estate::Files;
 use crate::core::gate::admit::Cleared;
-use crate::core::ids::Root;
+use crate::core::ids::{Op, Root, WaveNumber};
 use crate::core::job::Applied;
 use crate::core::plan::Planned;
 use crate::process;
@@ -35,6 +40,10 @@ pub struct Checkout {
     pub parallelism: usize,
     /// Roots whose state a root reads, where it is known: tells what a root without a plan waits for.
     pub reads: BTreeMap<Root, BTreeSet<Root>>,
+    /// The op whose gates the runs wait at.
+    pub op: Op,
+    /// The wave of each root that is planned here.
+    pub waves: BTreeMap<Root, WaveNumber>,
     /// Interrupts what runs, and lets nothing new start.
     pub stop: CancellationToken,
     /// What is being done, for people.
@@ -52,6 +61,8 @@ impl Checkout {
             env: Vec::new(),
             parallelism: 1,
             reads: BTreeMap::new(),
+            op: Op::tf_apply(),
+            waves: BTreeMap::new(),
             stop: CancellationToken::new(),
             doing: watch::Sender::new("starting".to_owned()),
         }
@@ -151,6 +162,21 @@ impl Tool {
             }
         }
     }
+}
+
+/// The engine for a checkout: the project's own commands, or else the tool that [`Tool::detect`] finds. `wrapper` is our
+/// own program, which has what runs interrupted when this process dies.
+pub fn choose(
+    commands: Option<Commands>,
+    given: Option<&Path>,
+    wrapper: Option<PathBuf>,
+    checkout: &Checkout,
+) -> anyhow::Result<Arc<dyn Engine>> {
+    if let Some(commands) = commands {
+        return Ok(Arc::new(op::OwnCommands::new(commands, wrapper)));
+    }
+    let tool = Tool::detect(given, checkout)?;
+    Ok(Tool { wrapper, ..tool }.engine())
 }
 
 fn kind_of(program: &Path) -> EngineKind {

@@ -6,15 +6,11 @@ mod deferral;
 mod draft;
 mod failure;
 mod place;
-mod progress;
 mod run;
-mod scrub;
 mod source;
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
-use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Context;
 use async_trait::async_trait;
@@ -24,16 +20,17 @@ use crate::core::gate::admit::Cleared;
 use crate::core::ids::Root;
 use crate::core::job::Applied;
 use crate::core::plan::{Draft, Planned, Remark};
+use crate::engine::made::AllMade;
+use crate::engine::progress::Progress;
 use crate::engine::terraform::failure::Failure;
-use crate::engine::terraform::progress::Progress;
-use crate::engine::terraform::run::{Made, Run};
+use crate::engine::terraform::run::Run;
 use crate::engine::terraform::source::Source;
 use crate::engine::{Checkout, Engine, Lock, Tool};
 
 /// The tool, and the plan files it made in this process: nothing else is ever applied.
 pub struct Terraform {
     tool: Tool,
-    made: Mutex<BTreeMap<Root, Made>>,
+    made: AllMade,
 }
 
 impl Terraform {
@@ -41,7 +38,7 @@ impl Terraform {
     pub fn new(tool: Tool) -> Self {
         Self {
             tool,
-            made: Mutex::default(),
+            made: AllMade::default(),
         }
     }
 
@@ -55,7 +52,7 @@ impl Terraform {
             Some(made) => {
                 let draft = draft::of(run, source, Some(run.show(&made).await?))?;
                 match lock {
-                    Lock::Take => self.keep(run.root(), made),
+                    Lock::Take => self.made.keep(run.root(), made),
                     Lock::Leave => made.discard(),
                 }
                 draft
@@ -69,25 +66,10 @@ impl Terraform {
     }
 
     async fn apply_one(&self, run: &Run<'_>) -> Result<(), Failure> {
-        let made = self.take(run.root()).ok_or_else(|| {
+        let made = self.made.take(run.root()).ok_or_else(|| {
             Failure::new("Nothing was applied: this job holds no plan file of this root")
         })?;
         run.apply(&made).await
-    }
-
-    fn keep(&self, root: &Root, made: Made) {
-        self.made().insert(root.clone(), made);
-    }
-
-    /// A plan file is applied once.
-    fn take(&self, root: &Root) -> Option<Made> {
-        self.made().remove(root)
-    }
-
-    fn made(&self) -> MutexGuard<'_, BTreeMap<Root, Made>> {
-        self.made
-            .lock()
-            .expect("nothing panics while it holds this lock")
     }
 }
 

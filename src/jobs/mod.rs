@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::job::{JobSpec, Report, Work};
 use crate::core::outcome::Outcome;
-use crate::engine::{Checkout, Engine, Tool};
+use crate::engine::{self, Checkout, Engine};
 use crate::jobs::door::Door;
 use crate::jobs::lease::Lease;
 use crate::jobs::source::Source;
@@ -68,16 +68,29 @@ async fn work(
 ) -> anyhow::Result<Report> {
     let source = Source::fetch(runner, spec, &checkout).await?;
     checkout.files.clone_from(source.files());
-    let mut tool = Tool::detect(options.tool.as_deref(), &checkout)?;
-    tool.wrapper.clone_from(&options.wrapper);
+    let (given, wrapper) = (options.tool.as_deref(), options.wrapper.clone());
+    let commands = source.project().commands.clone();
+    let engine = engine::choose(commands, given, wrapper, &checkout)?;
     let site = Site {
         checkout,
-        engine: tool.engine(),
+        engine,
         door: Door::Served(runner.clone()),
     };
     match &spec.work {
         Work::Plan { only, .. } => plan::run(site, &source, only).await,
-        Work::Wave { members, .. } => wave::run(&site, members).await,
+        Work::Wave {
+            op, wave, members, ..
+        } => {
+            wave::run(
+                site,
+                wave::Part {
+                    op,
+                    number: *wave,
+                    members,
+                },
+            )
+            .await
+        }
     }
 }
 

@@ -16,6 +16,10 @@ pub(super) async fn run(mut site: Site, source: &Source, only: &[Root]) -> anyho
         .map(|(root, facts)| (root.clone(), facts.reads.clone()))
         .collect();
     let waves = survey.estate.reached_waves(&survey.reach);
+    for wave in &waves {
+        let members = wave.members.iter().map(|it| (it.clone(), wave.number));
+        site.checkout.waves.extend(members);
+    }
     let members: Vec<Root> = waves
         .into_iter()
         .flat_map(|it| it.members)

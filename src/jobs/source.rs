@@ -18,6 +18,7 @@ pub(super) struct Source {
     commit: Sha,
     base: Sha,
     files: Files,
+    project: Project,
 }
 
 impl Source {
@@ -40,11 +41,13 @@ impl Source {
             () = checkout.stop.cancelled() => bail!("the job was told to stop before it had its commit"),
         };
         let files = repository.texts(&spec.commit, is_estate_file).await?;
+        let project = read_project(&repository, &spec.commit).await?;
         Ok(Self {
             repository,
             commit: spec.commit.clone(),
             base: spec.base.clone(),
             files,
+            project,
         })
     }
 
@@ -53,26 +56,29 @@ impl Source {
         &self.files
     }
 
-    /// The roots of the commit and what it reaches, under the rules of its base.
+    /// What the commit's own project file says. Its structure counts here; its gate and approval rules never do: the
+    /// server reads those at the base.
+    pub(super) fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// The commit's roots and what it reaches of them, compared with its base.
     pub(super) async fn survey(&self) -> anyhow::Result<Survey> {
-        let project = self.project_at_base().await?;
-        let estate = Estate::read(&self.files, &project).map_err(|errors| all(&errors))?;
+        let estate = Estate::read(&self.files, &self.project).map_err(|errors| all(&errors))?;
         let changed = self.repository.changed(&self.base, &self.commit).await?;
         let reach = estate.reach(&changed);
         Ok(Survey { estate, reach })
     }
+}
 
-    async fn project_at_base(&self) -> anyhow::Result<Project> {
-        let name = project::FILE;
-        let Some(bytes) = self.repository.show(&self.base, name).await? else {
-            return Ok(Project::default());
-        };
-        let text = String::from_utf8(bytes)
-            .with_context(|| format!("{name} at the base commit is not text"))?;
-        project::read(name, &text).map_err(|complaints| {
-            all(&complaints).context(format!("{name} at the base commit has mistakes"))
-        })
-    }
+async fn read_project(repository: &Repository, commit: &Sha) -> anyhow::Result<Project> {
+    let name = project::FILE;
+    let Some(bytes) = repository.show(commit, name).await? else {
+        return Ok(Project::default());
+    };
+    let text = String::from_utf8(bytes).with_context(|| format!("{name} is not text"))?;
+    project::read(name, &text)
+        .map_err(|complaints| all(&complaints).context(format!("{name} has mistakes")))
 }
 
 /// All of several mistakes at once, a line each.

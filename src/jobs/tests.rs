@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::*;
 use crate::core::ids::Root;
 use crate::core::plan::PlanResult;
-use crate::engine;
+use crate::engine::Tool;
 use crate::jobs::tests::server::{Server, clear, clear_others, fail, wait};
 
 /// At most two tools at once over these tests: the machine has two cores.
@@ -42,14 +42,22 @@ struct World {
 impl World {
     /// The second commit brings these roots beside one that was there before.
     async fn new(tool: Tool, roots: &[(&str, &str)]) -> Self {
+        let bring = |work: &Path| {
+            roots
+                .iter()
+                .for_each(|(root, text)| write(work, root, text))
+        };
+        Self::bringing(tool, bring).await
+    }
+
+    /// The second commit brings what `bring` writes.
+    async fn bringing(tool: Tool, bring: impl Fn(&Path)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let work = folder.path().join("work");
         git(folder.path(), &["init", "-q", "-b", "main", "work"]);
         write(&work, "old", &resource("0"));
         let base = commit(&work);
-        for (root, text) in roots {
-            write(&work, root, text);
-        }
+        bring(&work);
         let head = commit(&work);
         git(
             folder.path(),
@@ -303,4 +311,44 @@ async fn a_job_plans_no_more_than_it_is_asked_for() {
         assert_eq!(report.plans.len(), 1);
         assert_eq!(report.survey.unwrap().reach.members.len(), 2);
     }
+}
+
+/// A commit that brings its own commands, and the roots they are for.
+async fn with_own_commands() -> World {
+    let told = format!(r#"{{"planDigest":"sha256:{}"}}"#, "7".repeat(64));
+    let project = "roots: [\"envs/*\"]\ncommands:\n  plan: [cp, \"{target}/said.json\", \"{plan}\"]\n  \
+        apply: [cp, \"{plan}\", \"../../{wave}-{op}\"]\n";
+    let no_tool = Tool {
+        kind: crate::engine::EngineKind::Terraform,
+        program: "/bin/false".into(),
+        wrapper: None,
+    };
+    World::bringing(no_tool, |work| {
+        write(work, "envs/dev", &resource("1"));
+        fs::write(work.join("envs/dev/said.json"), &told).unwrap();
+        fs::write(work.join("tidegate.yml"), project).unwrap();
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_commit_is_planned_with_the_commands_and_the_roots_that_it_brings_itself() {
+    let world = with_own_commands().await;
+    assert_eq!(world.carry_out().await.unwrap(), Outcome::Done);
+    let report = world.report();
+    let PlanResult::Made(draft) = &report.plans[0].result else {
+        panic!("{report:?}")
+    };
+    let told = draft.subject.told.as_ref().unwrap();
+    assert!(told.digest.hex().starts_with("777"), "{told:?}");
+    assert_eq!(report.plans.len(), 1, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_cleared_wave_is_applied_with_the_commits_own_commands() {
+    let world = with_own_commands().await;
+    world.server.state().answer = clear;
+    let outcome = world.wave(&["envs/dev"]).await.unwrap();
+    assert_eq!(outcome, Outcome::Done, "{:?}", world.report());
+    assert!(world.folder.path().join("wave-1-tf-apply").exists());
 }

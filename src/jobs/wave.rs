@@ -1,14 +1,28 @@
 //! A wave: its members are planned, the gate is asked, and what it clears is applied, all in one process.
 
-use crate::core::ids::Root;
+use crate::core::ids::{Op, Root, WaveNumber};
 use crate::core::job::{Applied, Report};
 use crate::core::outcome::Outcome;
 use crate::engine::Lock;
 use crate::jobs::door::Verdict;
 use crate::jobs::{Site, report};
 
+/// Which wave, and of what.
+pub(super) struct Part<'a> {
+    pub(super) op: &'a Op,
+    pub(super) number: WaveNumber,
+    pub(super) members: &'a [Root],
+}
+
 /// Plans a wave, asks its gate, and applies it.
-pub(super) async fn run(site: &Site, members: &[Root]) -> anyhow::Result<Report> {
+pub(super) async fn run(mut site: Site, part: Part<'_>) -> anyhow::Result<Report> {
+    let Part {
+        op,
+        number,
+        members,
+    } = part;
+    site.checkout.op = op.clone();
+    site.checkout.waves = members.iter().map(|it| (it.clone(), number)).collect();
     let plans = site
         .engine
         .plan(&site.checkout, members, Lock::Take)

@@ -1,9 +1,11 @@
-//! `tidegate testdrive`: the whole tide on this machine, with nothing but this program, git and Terraform or OpenTofu.
+//! `tidegate testdrive`: the whole tide on this machine, with nothing but this program and git, and with Terraform or
+//! OpenTofu where one of them is.
 
 mod estate;
 mod people;
 mod stage;
 mod story;
+mod tool;
 mod watch;
 
 use std::path::PathBuf;
@@ -14,8 +16,8 @@ use serde::Serialize;
 
 use crate::cli::Usage;
 use crate::cli::testdrive::stage::Stage;
+use crate::cli::testdrive::tool::Tool;
 use crate::core::outcome::Outcome;
-use crate::engine;
 
 /// Plays the whole tide on this machine: a sandbox forge, a server, pull requests, gates, real applies.
 ///
@@ -24,11 +26,15 @@ use crate::engine;
 #[command(after_help = "Examples:\n  \
     tidegate testdrive              play it step by step, then keep running: open the printed addresses\n  \
     tidegate testdrive --headless   play it to its end; exit 0 only if every step was seen\n  \
+    tidegate testdrive --sample     play it with sample commands, also where there is a Terraform or OpenTofu\n  \
     tidegate testdrive --headless --json story.json")]
 pub(super) struct Args {
     /// Play to the end and leave; exit 0 only if every step was seen.
     #[arg(long)]
     headless: bool,
+    /// Plan and apply with sample commands, as where there is no Terraform and no OpenTofu.
+    #[arg(long)]
+    sample: bool,
     /// Write each step with what was seen, as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -58,19 +64,17 @@ struct Played<'a> {
 
 /// Plays the story; headless it ends with it, else it keeps running until interrupted.
 pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
-    let tool = engine::found_tool().ok_or_else(|| {
-        Usage(
-            "there is no `terraform` or `tofu` on the path, and the story applies real roots. Install one of them, then \
-             run `tidegate testdrive` again."
-                .to_owned(),
-        )
-    })?;
+    let tool = tool(&args);
     let kept = args
         .dir
         .clone()
         .map_or_else(Folder::temporary, Folder::named)?;
-    println!("tidegate testdrive on {tool}, in {}", kept.path().display());
-    let stage = Stage::start(kept.path()).await?;
+    println!(
+        "tidegate testdrive on {}, in {}",
+        tool.name(),
+        kept.path().display()
+    );
+    let stage = Stage::start(kept.path(), tool).await?;
     println!("  sandbox forge  {}", stage.forge);
     println!("  tidegate       {}\n", stage.pages);
 
@@ -79,7 +83,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     if let Some(file) = &args.json {
         let played = Played {
             version: env!("CARGO_PKG_VERSION"),
-            tool: &tool,
+            tool: stage.estate.tool.name(),
             complete,
             steps: &steps,
         };
@@ -107,6 +111,22 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     } else {
         Outcome::Failed
     })
+}
+
+/// What the story runs on; where there is no Terraform, it says so.
+fn tool(args: &Args) -> Tool {
+    if args.sample {
+        return Tool::Sample;
+    }
+    let tool = Tool::find();
+    match tool {
+        Tool::Terraform(_) => {}
+        Tool::Sample => println!(
+            "There is no `terraform` and no `tofu` on the path, so the same story is played with sample commands of this \
+             program:\nthe same waves, gates and approvals, on roots that are only a value in a state."
+        ),
+    }
+    tool
 }
 
 /// Plays every step in order; after the first that fails, the rest is not reached.

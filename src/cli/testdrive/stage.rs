@@ -6,10 +6,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use reqwest::Method;
+use serde_json::Value;
 use tokio::process::{Child, Command};
 use url::Url;
 
+use crate::cli::testdrive::estate::Estate;
 use crate::cli::testdrive::people::{Person, REPO};
+use crate::cli::testdrive::tool::Tool;
 use crate::core::key::hex;
 use crate::sandbox;
 
@@ -28,8 +32,7 @@ pub(super) struct Stage {
     pub(super) forge: Url,
     /// The server's pages.
     pub(super) pages: Url,
-    /// Below it each root of the sample estate has its state.
-    pub(super) states: Url,
+    pub(super) estate: Estate,
     pub(super) http: reqwest::Client,
     tokens: Vec<(&'static str, String)>,
     processes: Vec<Child>,
@@ -44,7 +47,7 @@ struct Addresses {
 
 impl Stage {
     /// Builds the stage in `dir` and starts both processes; returns when both answer.
-    pub(super) async fn start(dir: &Path) -> anyhow::Result<Self> {
+    pub(super) async fn start(dir: &Path, tool: Tool) -> anyhow::Result<Self> {
         let at = Addresses {
             forge: free_address()?,
             server: free_address()?,
@@ -56,7 +59,10 @@ impl Stage {
         let mut stage = Self {
             dir: dir.to_owned(),
             pages: Url::parse(&format!("http://{}/", at.pages))?,
-            states: forge.join(&format!("state/{REPO}/"))?,
+            estate: Estate {
+                states: forge.join(&format!("state/{REPO}/"))?,
+                tool,
+            },
             forge,
             http: reqwest::Client::builder()
                 .timeout(Duration::from_secs(30))
@@ -88,7 +94,26 @@ impl Stage {
         )
     }
 
-    /// The variables under which Terraform reaches the states.
+    /// The newest state of a root.
+    pub(super) async fn state(&self, root: &str) -> anyhow::Result<Value> {
+        let answer = self.ask_for_state(Method::GET, root).send().await?;
+        Ok(answer.error_for_status()?.json().await?)
+    }
+
+    /// Writes a root's state, as a tool would.
+    pub(super) async fn write_state(&self, root: &str, state: &Value) -> anyhow::Result<()> {
+        let request = self.ask_for_state(Method::POST, root).json(state);
+        request.send().await?.error_for_status()?;
+        Ok(())
+    }
+
+    fn ask_for_state(&self, method: Method, root: &str) -> reqwest::RequestBuilder {
+        let [(_, user), (_, password)] = self.state_variables();
+        let request = self.http.request(method, self.estate.address(root));
+        request.basic_auth(user, Some(password))
+    }
+
+    /// The variables under which the tool reaches the states.
     pub(super) fn state_variables(&self) -> [(&'static str, String); 2] {
         [
             ("TF_HTTP_USERNAME", "tidegate".to_owned()),

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Context, bail, ensure};
 use futures::future::BoxFuture;
 
+use crate::cli::testdrive::estate::Files;
 use crate::cli::testdrive::people::{Person, REPO};
 use crate::cli::testdrive::stage::Stage;
-use crate::cli::testdrive::{estate, watch};
+use crate::cli::testdrive::watch;
 use crate::core::ids::Digest;
 use crate::core::rollout::{Rollout, WaveState};
-use crate::process::Program;
 
 /// One step: its name, and what it does and sees.
 pub(super) struct StoryStep {
@@ -87,7 +87,7 @@ impl<'a> Story<'a> {
             .push(
                 "main",
                 "Describe the infrastructure of Acme",
-                estate::files(&self.stage.states),
+                self.stage.estate.files(&std::env::current_exe()?),
             )
             .await?;
         let rollout = watch::until("the first rollout to apply", || async {
@@ -169,7 +169,7 @@ impl<'a> Story<'a> {
     }
 
     async fn open_network(&mut self) -> anyhow::Result<String> {
-        let change = [estate::wider_network(&self.stage.states)].into();
+        let change = self.stage.estate.wider_network();
         let head = self
             .push("wider-network", "Give the network a wider range", change)
             .await?;
@@ -309,7 +309,7 @@ impl<'a> Story<'a> {
         self.ada
             .git(&self.clone, &["pull", "-q", "--ff-only", "origin", "main"])
             .await?;
-        let change = [estate::newer_database(&self.stage.states)].into();
+        let change = self.stage.estate.newer_database();
         self.push(
             "newer-database",
             "Move the database to its next version",
@@ -431,12 +431,7 @@ impl Story<'_> {
     }
 
     /// Writes files on a branch of ada's clone, pushes it, and answers the commit.
-    async fn push(
-        &self,
-        branch: &str,
-        message: &str,
-        files: estate::Files,
-    ) -> anyhow::Result<String> {
+    async fn push(&self, branch: &str, message: &str, files: Files) -> anyhow::Result<String> {
         self.ada
             .git(&self.clone, &["checkout", "-q", "-B", branch])
             .await?;
@@ -535,33 +530,12 @@ impl Story<'_> {
 
     /// Marks a resource for replacement outside of any pull request, and answers the state's new serial.
     async fn taint(&self, root: &str, address: &str) -> anyhow::Result<u64> {
-        let tool = crate::engine::found_tool().context("no terraform or tofu")?;
-        let dir = self.clone.join(root);
         self.ada
             .git(&self.clone, &["pull", "-q", "--ff-only", "origin", "main"])
             .await?;
-        for args in [
-            vec!["init", "-input=false", "-no-color"],
-            vec!["taint", "-no-color", address],
-        ] {
-            let mut program = Program::new(&tool)
-                .args(&args)
-                .dir(&dir)
-                .env("CHECKPOINT_DISABLE", "1");
-            for (name, value) in self.stage.state_variables() {
-                program = program.env(name, value);
-            }
-            let ran = program
-                .run()
-                .await
-                .with_context(|| format!("cannot run {tool}"))?;
-            ensure!(
-                ran.code() == Some(0),
-                "{tool} {} failed: {}",
-                args[0],
-                ran.complaint()
-            );
-        }
+        let tool = &self.stage.estate.tool;
+        tool.taint(self.stage, &self.clone.join(root), address)
+            .await?;
         watch::serial(self.stage, root).await
     }
 }

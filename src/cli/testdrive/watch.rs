@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::cli::testdrive::estate;
 use crate::cli::testdrive::people::Person;
 use crate::cli::testdrive::stage::Stage;
 use crate::core::ids::{PullNumber, WaveNumber};
@@ -121,16 +120,7 @@ pub(super) fn wave(rollout: &Rollout, number: u32) -> anyhow::Result<&Wave> {
 
 /// The serial of a root's state: it grows by one with each apply that changes something.
 pub(super) async fn serial(stage: &Stage, root: &str) -> anyhow::Result<u64> {
-    let [(_, user), (_, password)] = stage.state_variables();
-    let address = estate::address(&stage.states, root);
-    let answer = stage
-        .http
-        .get(address)
-        .basic_auth(user, Some(password))
-        .send()
-        .await?
-        .error_for_status()?;
-    let state: Value = answer.json().await?;
+    let state = stage.state(root).await?;
     state["serial"].as_u64().context("a state without a serial")
 }
 

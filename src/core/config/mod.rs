@@ -5,6 +5,7 @@
 //! A derived `Deserialize` stops at its first error. People who mistyped two keys should hear of both, so the text is
 //! read once into nodes that know their place, and the checks walk the nodes and collect.
 
+pub mod commands;
 pub mod length;
 mod near;
 pub mod project;

@@ -1,10 +1,14 @@
-//! The project file, `tidegate.yml`: what a repository decides for itself, read at the base commit.
+//! The project file, `tidegate.yml`: what a repository decides for itself.
+//!
+//! Its rules (`gate`, `approval`) are read at the base commit, what it says of its structure (`roots`, `waves`,
+//! `commands`) at the commit that is planned.
 
 use std::collections::BTreeMap;
 
 use globset::GlobBuilder;
 
 use crate::core::config::Complaint;
+use crate::core::config::commands::{self, Commands};
 use crate::core::config::section::{At, Keys, Later, Reader};
 use crate::core::config::yaml::Value;
 use crate::core::gate::{Mode, Policy};
@@ -13,7 +17,14 @@ use crate::core::gate::{Mode, Policy};
 pub const FILE: &str = "tidegate.yml";
 
 const KEYS: Keys = Keys {
-    read: &["roots", "waves", "gate", "approval", "parallelism"],
+    read: &[
+        "roots",
+        "waves",
+        "gate",
+        "approval",
+        "parallelism",
+        "commands",
+    ],
     later: &[
         "apply",
         "locks",
@@ -22,7 +33,6 @@ const KEYS: Keys = Keys {
         "terragrunt",
         "synth",
         "op_waves",
-        "commands",
     ],
 };
 const WAVES_KEYS: Keys = Keys {
@@ -54,6 +64,8 @@ pub struct Project {
     pub approval: ApprovalRules,
     /// Runs planned or applied at once.
     pub parallelism: u32,
+    /// What plans and applies the roots in place of Terraform.
+    pub commands: Option<Commands>,
 }
 
 /// The order people ask for beside what roots read.
@@ -81,6 +93,7 @@ impl Default for Project {
             gate: Policy::default(),
             approval: ApprovalRules::default(),
             parallelism: 4,
+            commands: None,
         }
     }
 }
@@ -111,6 +124,7 @@ fn read_project(reader: &mut Reader, top: &At) -> Project {
         parallelism: reader
             .get(&keys, "parallelism", |reader, at| reader.whole(at, 1..=64))
             .unwrap_or(default.parallelism),
+        commands: reader.get(&keys, "commands", commands::read),
     }
 }
 
@@ -225,6 +239,14 @@ mod tests {
                 author: true,
             },
             parallelism: 8,
+            commands: Some(Commands {
+                plan: ["./bin/plan", "{target}", "--out={plan}"]
+                    .map(str::to_owned)
+                    .into(),
+                apply: ["./bin/apply", "{op}", "{wave}", "{target}", "{plan}"]
+                    .map(str::to_owned)
+                    .into(),
+            }),
         };
         assert_eq!(read(FILE, text).unwrap(), wanted);
     }
@@ -258,7 +280,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_panics(text in "(roots|waves|canary|after|gate|approval|parallelism|[a-z.*/]{0,3}|[-:\\[\\]{}, \n]){0,30}") {
+        fn no_text_panics(text in "(roots|waves|canary|after|gate|approval|parallelism|commands|plan|apply|[a-z.*/]{0,3}|[-:\\[\\]{}, \n]){0,30}") {
             let _ = read(FILE, &text);
         }
     }

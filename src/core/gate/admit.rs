@@ -122,6 +122,7 @@ mod tests {
             outputs: value.map(output).into_iter().collect(),
             source: Value::Null,
             key: None,
+            told: None,
         };
         Planned {
             root: root(name),

@@ -58,7 +58,12 @@ pub(super) fn add_destroys(parts: &mut Parts, waves: &[WaveView]) {
         .flat_map(|plan| plan.subject.changes.iter().map(move |it| (*plan, it)))
         .filter(|(_, change)| is_always_open(change.kind()))
         .collect();
-    if changes.is_empty() {
+    let told: Vec<&Plan> = plans()
+        .filter(|it| it.subject.told.is_some() && it.is_destructive())
+        .copied()
+        .collect();
+    let number = changes.len() + told.len();
+    if number == 0 {
         return;
     }
     let forgets = changes
@@ -69,7 +74,12 @@ pub(super) fn add_destroys(parts: &mut Parts, waves: &[WaveView]) {
     } else {
         "Destroyed or replaced"
     };
-    parts.add(Rank::Frame, format!("\n**{title}: {}**\n\n", changes.len()));
+    parts.add(Rank::Frame, format!("\n**{title}: {number}**\n\n"));
+    for plan in told {
+        let root = code(&plan.root);
+        let line = format!("- **destroy or replace** in {root}: its plan command says no more\n");
+        parts.add(Rank::Destroy, line);
+    }
     for (plan, change) in changes {
         let line = format!(
             "- **{}** {} in {}{}\n",
@@ -126,8 +136,23 @@ fn add_diff(parts: &mut Parts, wave: &WaveView, plan: &Plan, when: &str) {
     let Some(doing) = doing(&plan.totals()) else {
         return;
     };
+    if plan.subject.told.is_some() {
+        return add_told(parts, plan, &format!("wave {}{when}", wave.number));
+    }
     let root = html(&plan.root);
     let title = format!("<code>{root}</code> (wave {}{when}): {doing}", wave.number);
     let diff = fence("diff", &diff::lines(&plan.subject));
     parts.add(Rank::Diff, fold(&title, &diff));
+}
+
+/// Adds what is known of a run of the project's own commands: there is no diff.
+fn add_told(parts: &mut Parts, plan: &Plan, place: &str) {
+    let does = if plan.is_destructive() {
+        "destroys or replaces"
+    } else {
+        "changes something"
+    };
+    let (root, digest) = (code(&plan.root), code(plan.digest.short()));
+    let line = format!("\n{root} ({place}) {does}, says its plan command: {digest}\n");
+    parts.add(Rank::Diff, line);
 }

@@ -164,11 +164,15 @@ fn why_it_waits(gate: Policy, view: &WaveView) -> String {
         Policy::Always => "its plans change something, and the gate is `always`.".to_owned(),
         Policy::OnDestructive => {
             let Totals {
-                delete, replace, ..
+                delete,
+                replace,
+                told_destructive,
+                ..
             } = view.totals();
             let destructive = Totals {
                 delete,
                 replace,
+                told_destructive,
                 ..Totals::default()
             };
             let doing = doing(&destructive).unwrap_or_default();

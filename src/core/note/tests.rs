@@ -14,6 +14,7 @@ use crate::core::ids::{Gate, RepoId};
 use crate::core::job::{Applied, Moved};
 use crate::core::note::fit::chars;
 use crate::core::plan::Plan;
+use crate::core::plan::op::Told;
 use crate::core::refusal::Refusal;
 use crate::core::rollout::WaveState;
 use samples::*;
@@ -195,6 +196,45 @@ fn a_plan_that_destroys_a_whole_root() {
         "plan-destroys",
         &Case::planned(survey(&[&["storage"]], &[]), vec![gone]),
     );
+}
+
+#[test]
+fn runs_of_own_commands_say_what_their_commands_said() {
+    let plans = vec![
+        told(
+            "network",
+            Told {
+                digest: digest("one"),
+                destructive: true,
+                empty: false,
+            },
+        ),
+        told(
+            "identity",
+            Told {
+                digest: digest("two"),
+                destructive: true,
+                empty: true,
+            },
+        ),
+        told(
+            "database",
+            Told {
+                digest: digest("three"),
+                destructive: false,
+                empty: false,
+            },
+        ),
+        told(
+            "app",
+            Told {
+                digest: digest("four"),
+                destructive: false,
+                empty: true,
+            },
+        ),
+    ];
+    check_note("plan-own-commands", &Case::planned(three_waves(), plans));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::core::effect::Ask;
 use crate::core::gate::Mode;
 use crate::core::ids::{Actor, Digest, Gate, Root, WaveNumber};
 use crate::core::job::Applied;
-use crate::core::note::text::{code, fence, names};
+use crate::core::note::text::{code, count, fence, names};
 use crate::core::plan::totals::ChangeKind;
 use crate::core::plan::{Plan, Totals};
 use crate::core::rollout::Unplanned;
@@ -61,16 +61,19 @@ pub fn doing(totals: &Totals) -> Option<String> {
         ("creates", totals.create),
         ("moves or imports", totals.other),
     ];
-    let mut words: Vec<String> = counted
-        .iter()
-        .filter(|(_, number)| *number > 0)
+    let nouns = [
+        ("destroys or replaces in", totals.told_destructive, "root"),
+        ("changes", totals.told_changing, "root"),
+        ("changes", totals.outputs, "output"),
+    ];
+    let counted = counted.iter().filter(|(_, number)| *number > 0);
+    let nouns = nouns.iter().filter(|(_, number, _)| *number > 0);
+    let words: Vec<String> = counted
         .map(|(verb, number)| format!("{verb} {number}"))
+        .chain(
+            nouns.map(|(verb, number, noun)| format!("{verb} {}", count(*number as usize, noun))),
+        )
         .collect();
-    match totals.outputs {
-        0 => {}
-        1 => words.push("changes 1 output".to_owned()),
-        many => words.push(format!("changes {many} outputs")),
-    }
     Some(words.join(", ")).filter(|it| !it.is_empty())
 }
 

@@ -18,6 +18,8 @@ pub enum BadDraft {
     Mark { root: Root, mark: String },
     #[error("the plan of {root} says that it was sealed already")]
     AlreadySealed { root: Root },
+    #[error("the plan of {root} holds more than its own command said of it")]
+    ToldMore { root: Root },
     #[error("the plan that was sent for {root} is one of {of}")]
     OtherRoot { root: Root, of: Root },
 }
@@ -65,12 +67,26 @@ impl Planned {
 }
 
 impl Plan {
-    /// Seals a draft under the installation's key and digests it.
+    /// Seals a draft under the installation's key and digests it. A run of the project's own commands has the digest
+    /// that its command says, and nothing to seal.
     pub fn seal(draft: Draft, key: &DerivedKey) -> Result<Self, BadDraft> {
         let sent_sha256 = subject_sha256(&draft.subject);
         let mut subject = draft.subject;
         if subject.key.is_some() {
             return Err(BadDraft::AlreadySealed { root: subject.root });
+        }
+        if let Some(told) = &subject.told {
+            let digest = told.digest.clone();
+            if subject != Subject::told(subject.root.clone(), told.clone()) {
+                return Err(BadDraft::ToldMore { root: subject.root });
+            }
+            return Ok(Self {
+                root: subject.root.clone(),
+                digest,
+                sent_sha256,
+                subject,
+                remarks: draft.remarks,
+            });
         }
         seal_subject(&mut subject, key).map_err(|mark| BadDraft::Mark {
             root: subject.root.clone(),
@@ -207,6 +223,7 @@ fn is_number(token: &str) -> bool {
 mod tests {
     use super::*;
     use crate::core::key::MasterKey;
+    use crate::core::plan::op::Told;
     use crate::core::plan::{Action, Change, Mode};
 
     fn key(byte: u8) -> DerivedKey {
@@ -238,6 +255,7 @@ mod tests {
             outputs: Vec::new(),
             source: Value::Null,
             key: None,
+            told: None,
         };
         Draft {
             subject,
@@ -351,5 +369,38 @@ mod tests {
         );
         assert!(hmacs.0.is_string() && hmacs.1.is_string());
         assert_ne!(hmacs.0, hmacs.1);
+    }
+
+    fn told() -> Draft {
+        let (empty, destructive) = (false, true);
+        let digest = digest("migrate", &json!({ "to": "7" }));
+        let told = Told {
+            digest,
+            destructive,
+            empty,
+        };
+        Draft {
+            subject: Subject::told(Root::try_from("app").unwrap(), told),
+            remarks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_of_own_commands_has_the_digest_that_its_command_says() {
+        let plan = Plan::seal(told(), &key(1)).unwrap();
+        assert_eq!(
+            Some(&plan.digest),
+            told().subject.told.as_ref().map(|it| &it.digest)
+        );
+        assert_eq!(plan.sent_sha256, subject_sha256(&told().subject));
+        assert!(plan.is_destructive() && !plan.is_empty());
+    }
+
+    #[test]
+    fn a_run_of_own_commands_that_shows_changes_beside_is_refused() {
+        let mut draft = draft(json!({}), json!({}));
+        draft.subject.told = told().subject.told;
+        let sealed = Plan::seal(draft, &key(1));
+        assert!(matches!(sealed, Err(BadDraft::ToldMore { .. })));
     }
 }

@@ -1,10 +1,11 @@
 //! What a run would do: the subject a digest covers, and what people read of it.
 //!
-//! A job makes a [`Draft`] from Terraform's plan JSON and sends it; the server seals it under the
+//! A job makes a [`Draft`] from Terraform's plan JSON, or of what a command of the project's own says, and sends it; the server seals it under the
 //! installation's key into a [`Plan`], and renders what people see from the same bytes it digests.
 
 pub mod digest;
 pub mod mask;
+pub mod op;
 pub mod terraform;
 pub mod totals;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::ids::{Digest, Root};
+use crate::core::plan::op::Told;
 
 /// One run as a job planned it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +69,9 @@ pub struct Subject {
     /// The id of the key that sealed it; absent in a draft.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub key: Option<String>,
+    /// What the project's own plan command says of the run; then nothing but the root stands beside it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub told: Option<Told>,
 }
 
 /// What kind of plan it is; Terraform's plan JSON does not say.
@@ -148,4 +153,8 @@ pub struct Totals {
     /// Moved and imported, without another change.
     pub other: u32,
     pub outputs: u32,
+    /// Runs whose own command says that they change something, and destroy or replace nothing.
+    pub told_changing: u32,
+    /// Runs whose own command says that they destroy or replace something.
+    pub told_destructive: u32,
 }

@@ -68,24 +68,34 @@ impl Change {
 impl Subject {
     /// Whether nothing would happen. An output that changes is something.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.outputs.is_empty()
+        match &self.told {
+            Some(told) => told.empty,
+            None => self.changes.is_empty() && self.outputs.is_empty(),
+        }
     }
 }
 
 impl Plan {
-    /// Whether Terraform has nothing to do. An output that changes is something.
+    /// Whether there is nothing to do. An output that changes is something.
     pub fn is_empty(&self) -> bool {
         self.subject.is_empty()
     }
 
-    /// Whether it deletes or replaces anything.
+    /// Whether it deletes or replaces anything. What does nothing does not, whatever its command says.
     pub fn is_destructive(&self) -> bool {
-        self.subject.changes.iter().any(Change::is_destructive)
+        match &self.subject.told {
+            Some(told) => told.destructive && !told.empty,
+            None => self.subject.changes.iter().any(Change::is_destructive),
+        }
     }
 
     /// How much it would touch.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
+        if self.subject.told.is_some() {
+            totals.told_destructive = u32::from(self.is_destructive());
+            totals.told_changing = u32::from(!self.is_empty() && !self.is_destructive());
+        }
         for change in &self.subject.changes {
             let count = match change.kind() {
                 ChangeKind::Create => &mut totals.create,
@@ -114,6 +124,8 @@ impl Add for Totals {
             forget: self.forget + other.forget,
             other: self.other + other.other,
             outputs: self.outputs + other.outputs,
+            told_changing: self.told_changing + other.told_changing,
+            told_destructive: self.told_destructive + other.told_destructive,
         }
     }
 }

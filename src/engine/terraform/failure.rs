@@ -1,9 +1,9 @@
 //! Why a root did not plan or apply, for people.
 
 use crate::core::plan::PlanResult;
+use crate::engine::scrub::scrub;
 use crate::engine::terraform::complaint::Complaint;
 use crate::engine::terraform::run::Run;
-use crate::engine::terraform::scrub::scrub;
 use crate::process::Ran;
 
 /// How many errors a sentence names.

@@ -1,8 +1,6 @@
 //! Where the tool works: its folders outside the checkout, its environment, and which trees it is kept out of.
 
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
@@ -11,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::core::ids::Root;
 use crate::core::key::hex;
 use crate::engine::Checkout;
+use crate::engine::made::make_folder;
 
 /// Folders that a repository must not carry into a root: the tool would run the programs in them.
 const POISON: [&str; 2] = [".terraform", "terraform.d"];
@@ -24,7 +23,7 @@ const CACHE: &str = "TF_PLUGIN_CACHE_DIR";
 
 /// Makes the job's private folder with an empty configuration for the tool in it.
 pub(super) fn prepare(checkout: &Checkout) -> anyhow::Result<()> {
-    make(&checkout.scratch)
+    make_folder(&checkout.scratch)
         .and_then(|()| fs::write(config(checkout), ""))
         .with_context(|| format!("cannot prepare {}", checkout.scratch.display()))
 }
@@ -33,11 +32,6 @@ pub(super) fn prepare(checkout: &Checkout) -> anyhow::Result<()> {
 pub(super) fn folder(checkout: &Checkout, root: &Root) -> PathBuf {
     let hash = hex(&Sha256::digest(root.as_str())[..8]);
     checkout.scratch.join(hash)
-}
-
-/// Makes a folder that only we can look into, with those above it.
-pub(super) fn make(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// What the tool gets beside what every process gets. The operator's names first: ours win.

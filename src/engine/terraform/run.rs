@@ -2,15 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::core::ids::Root;
-use crate::core::key::hex;
+use crate::engine::made::{Made, make_folder};
 use crate::engine::terraform::failure::Failure;
 use crate::engine::terraform::{backend, place};
 use crate::engine::{Checkout, Lock, Tool};
@@ -37,13 +35,6 @@ pub(super) struct Run<'a> {
     folder: PathBuf,
 }
 
-/// A plan file this process made, and what was in it.
-#[derive(Debug)]
-pub(super) struct Made {
-    file: PathBuf,
-    sha256: String,
-}
-
 impl<'a> Run<'a> {
     pub(super) fn new(tool: &'a Tool, checkout: &'a Checkout, root: &'a Root) -> Self {
         Self {
@@ -67,7 +58,7 @@ impl<'a> Run<'a> {
         if self.folder.exists() {
             fs::remove_dir_all(&self.folder).map_err(|it| self.trouble("clear", &it))?;
         }
-        place::make(&self.folder_of_tool()).map_err(|it| self.trouble("make", &it))?;
+        make_folder(&self.folder_of_tool()).map_err(|it| self.trouble("make", &it))?;
         let program = self.program(&["init", "-input=false", "-no-color"])?;
         let ran = self
             .ran(program.limit(INIT_LIMIT).grace(PLAN_GRACE))
@@ -123,7 +114,7 @@ impl<'a> Run<'a> {
 
     /// The plan as JSON.
     pub(super) async fn show(&self, made: &Made) -> Result<Vec<u8>, Failure> {
-        let file = made.file.to_string_lossy();
+        let file = made.path().to_string_lossy();
         let program = self.program(&["show", "-json", "-no-color", &file])?;
         let ran = self.ran(program.cap(JSON_CAP)).await?;
         self.expect_success("Reading the plan", &ran)?;
@@ -148,7 +139,7 @@ impl<'a> Run<'a> {
                 "Nothing was applied: the plan file is not the one this job made",
             ));
         }
-        let file = made.file.to_string_lossy();
+        let file = made.path().to_string_lossy();
         let program = self.program(&[
             "apply",
             "-input=false",
@@ -193,7 +184,7 @@ impl<'a> Run<'a> {
             return Ok(None);
         }
         let kept = self.checkout.kept.join(self.root.as_str());
-        place::make(&kept)?;
+        make_folder(&kept)?;
         let kept = kept.join(ERRORED);
         fs::rename(left, &kept)?;
         Ok(Some(kept))
@@ -259,48 +250,5 @@ impl<'a> Run<'a> {
     fn trouble(&self, verb: &str, error: &io::Error) -> Failure {
         let folder = self.folder.display();
         Failure::new(format!("The runner cannot {verb} {folder}: {error}"))
-    }
-}
-
-impl Made {
-    /// Closes a plan file to others and remembers what is in it.
-    fn seal(file: PathBuf) -> io::Result<Self> {
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600))?;
-        let sha256 = sha256_of(&file)?;
-        Ok(Self { file, sha256 })
-    }
-
-    fn is_untouched(&self) -> bool {
-        sha256_of(&self.file).is_ok_and(|it| it == self.sha256)
-    }
-
-    /// Removes a plan that will not be applied.
-    pub(super) fn discard(self) {
-        // The whole folder goes when the job ends; this one only goes early.
-        let _ = fs::remove_file(self.file);
-    }
-}
-
-fn sha256_of(file: &Path) -> io::Result<String> {
-    Ok(hex(&Sha256::digest(fs::read(file)?)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plan_file_that_somebody_wrote_to_is_not_the_one_that_was_made() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("plan");
-        fs::write(&file, "tide").unwrap();
-        let made = Made::seal(file.clone()).unwrap();
-        assert!(made.is_untouched());
-        assert_eq!(
-            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
-        fs::write(&file, "surge").unwrap();
-        assert!(!made.is_untouched());
     }
 }

@@ -266,6 +266,7 @@ fn question() -> Question {
         outputs: Vec::new(),
         source: Value::Null,
         key: None,
+        told: None,
     };
     Question {
         plans: vec![Planned {

@@ -154,7 +154,8 @@ fn diff(plan: &Plan, remark: &str) -> Markup {
             details open[plan.is_destructive() && remark.is_empty()] {
                 summary { code { (plan.root) } (remark) }
                 @for remark in &plan.remarks { p.quiet { (said(remark)) } }
-                pre { @for line in text.lines() { span class=[kind(line)] { (line) } "\n" } }
+                @if plan.subject.told.is_some() { p { (totals(&plan.totals())) ", says its plan command; it shows no more." } }
+                @else { pre { @for line in text.lines() { span class=[kind(line)] { (line) } "\n" } } }
                 div.quiet.digest { code { (plan.digest) } }
             }
         }

@@ -102,6 +102,7 @@ fn plan(name: &str, plan: char, actions: &[Action]) -> Plan {
         outputs: Vec::new(),
         source: Value::Null,
         key: None,
+        told: None,
     };
     Plan {
         root: root(name),

@@ -16,6 +16,7 @@ use crate::core::ids::{
     RolloutId, Root, Sha, UserId, WaveNumber,
 };
 use crate::core::note::{PullNote, pull_note};
+use crate::core::plan::op::Told;
 use crate::core::plan::{Action, Change, Mode, OutputChange, Plan, Remark, Subject};
 use crate::core::rollout::pull::{Planning, PullDetails, PullMemory, PullState};
 use crate::core::rollout::{Rollout, Source, Unplanned, Wave, WaveState};
@@ -254,7 +255,19 @@ pub(super) fn plan(name: &str, changes: Vec<Change>) -> Plan {
             outputs: Vec::new(),
             source: Value::Null,
             key: Some("k1".to_owned()),
+            told: None,
         },
+        remarks: Vec::new(),
+    }
+}
+
+/// A run of the project's own commands.
+pub(super) fn told(name: &str, told: Told) -> Plan {
+    Plan {
+        root: root(name),
+        digest: told.digest.clone(),
+        sent_sha256: String::new(),
+        subject: Subject::told(root(name), told),
         remarks: Vec::new(),
     }
 }

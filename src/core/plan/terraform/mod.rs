@@ -68,6 +68,7 @@ pub fn draft(json: &[u8], context: &DraftContext) -> Result<Draft, PlanError> {
             outputs: maker.outputs(&plan)?,
             source: context.source.as_ref().map_or(Value::Null, source_mark),
             key: None,
+            told: None,
         },
         remarks: remarks::of(&plan, &maker.reader, &maker.secrets),
     })

@@ -84,6 +84,7 @@ fn a_plan_with_every_kind_of_change_is_counted() {
         forget: 1,
         other: 2,
         outputs: 3,
+        ..Totals::default()
     };
     assert_eq!(plan.totals(), totals);
     let kind = |name: &str| {

@@ -108,7 +108,11 @@ impl Talk<'_> {
                     .await
             }
             Command::Cancel => Ok(self.cancel()),
-            Command::Help => Ok(Ok(self.reply(ordinal, self.help().await?))),
+            Command::Help => {
+                let mut handled = self.reply(ordinal, self.help().await?);
+                handled.effects.insert(0, self.react(Reaction::Eyes));
+                Ok(Ok(handled))
+            }
             Command::Unapprove { .. }
             | Command::Lock { .. }
             | Command::Unlock
@@ -156,6 +160,7 @@ impl Talk<'_> {
         target: Option<&Target>,
         digest: Option<&DigestPrefix>,
     ) -> anyhow::Result<Result<Handled, Refusal>> {
+        let default_branch = self.desk.mirror.default_branch().await?;
         let decided = approve::decide(&approve::Inputs {
             said: self.said,
             role: self.role,
@@ -163,6 +168,7 @@ impl Talk<'_> {
             target,
             digest,
             shown: &self.app.store.asks(&self.said.pull).await?,
+            default_branch: default_branch.as_ref(),
             rules: self.rules().await?,
         });
         let waiting = match decided {

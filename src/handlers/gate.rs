@@ -4,14 +4,14 @@ use anyhow::{Context, bail};
 use jiff::Timestamp;
 
 use crate::core::gate::decide::{self, Inputs, Writing};
-use crate::core::ids::WaveNumber;
-use crate::core::job::{Answer, JobSpec, Question, Work};
+use crate::core::ids::{DeliveryId, WaveNumber};
+use crate::core::job::{Answer, JobKey, JobSpec, Question, Work};
 use crate::core::plan::mask::Run;
 use crate::core::rollout::Rollout;
 use crate::core::rollout::answer::Decided;
 use crate::core::rollout::step::{self, Asked};
-use crate::handlers::App;
 use crate::handlers::desk::Desk;
+use crate::handlers::{App, note};
 use crate::ledger::Ledger;
 
 /// Answers a wave job's question. What the answer rests on stands in the store and on the ledger before it is given;
@@ -62,7 +62,17 @@ pub async fn ask(
     if !decided.facts.is_empty() {
         ledger.append(&decided.facts).await?;
     }
+    tell(app, &rollout, &job.key, now).await?;
     Ok(decided.answer)
+}
+
+/// Has the notes say that the wave applies, waits or was refused, without waiting for the job's end.
+async fn tell(app: &App, rollout: &Rollout, job: &JobKey, now: Timestamp) -> anyhow::Result<()> {
+    for (ordinal, event) in note::stale(rollout).enumerate() {
+        let id = DeliveryId::try_from(format!("asked/{job}/{ordinal}"))?;
+        app.store.inbox.file_own(&id, &event, now).await?;
+    }
+    Ok(())
 }
 
 /// What a decision is gathered from.

@@ -36,30 +36,47 @@ pub(super) async fn of_pull(
         max_chars: desk.forge.limits().note_chars,
     };
     let (repo, head) = (&memory.pull.repo, &memory.details.head);
-    Ok(vec![
-        Effect::Note {
-            pull: memory.pull.clone(),
-            note: note::pull_note(&input),
-        },
-        set(repo, head, status::of_plan(&input)),
-        set(repo, head, status::of_apply(&input)),
-    ])
+    let note = Effect::Note {
+        pull: memory.pull.clone(),
+        note: note::pull_note(&input),
+    };
+    let of_head = [status::of_plan(&input), status::of_apply(&input)].map(|it| set(repo, head, it));
+    let of_commit = rollout
+        .iter()
+        .map(|it| of_commit(app, desk.forge.as_ref(), it));
+    Ok(std::iter::once(note)
+        .chain(of_head)
+        .chain(of_commit)
+        .collect())
 }
 
-/// The status of a rollout's commit, and the follow-ups that write the notes of its pull requests.
+/// What tells people of a rollout: the notes of its pull requests, which tell its commit's status too; that status alone
+/// where it came without one.
 pub(super) fn about(app: &App, rollout: &Rollout) -> anyhow::Result<Vec<Effect>> {
-    let forge = app.forge(&rollout.repo)?;
-    let status = status::of_rollout(rollout, spelling(forge.as_ref()), &app.page_of(rollout));
-    let notes = rollout.pulls.iter().map(|number| {
-        let pull = Pull {
+    if rollout.pulls.is_empty() {
+        return Ok(vec![of_commit(
+            app,
+            app.forge(&rollout.repo)?.as_ref(),
+            rollout,
+        )]);
+    }
+    let stale = stale(rollout).map(|it| Effect::Follow(Box::new(it)));
+    Ok(stale.collect())
+}
+
+/// The events that have the notes of a rollout's pull requests written again.
+pub(super) fn stale(rollout: &Rollout) -> impl Iterator<Item = Event> {
+    rollout.pulls.iter().map(|number| Event::NoteStale {
+        pull: Pull {
             repo: rollout.repo.clone(),
             number: *number,
-        };
-        Effect::Follow(Box::new(Event::NoteStale { pull }))
-    });
-    Ok(std::iter::once(set(&rollout.repo, &rollout.commit, status))
-        .chain(notes)
-        .collect())
+        },
+    })
+}
+
+fn of_commit(app: &App, forge: &dyn Forge, rollout: &Rollout) -> Effect {
+    let status = status::of_rollout(rollout, spelling(forge), &app.page_of(rollout));
+    set(&rollout.repo, &rollout.commit, status)
 }
 
 /// What the rules at base allow; rules that cannot be read are said elsewhere, and hold everything.

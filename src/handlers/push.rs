@@ -1,12 +1,15 @@
 //! A branch moved: the default branch's push starts a rollout of what it reaches.
 
+use std::collections::BTreeSet;
+
 use anyhow::Context;
 use jiff::Timestamp;
 
 use crate::core::effect::{Effect, Status, StatusContext, StatusState};
 use crate::core::estate::{Estate, is_estate_file};
 use crate::core::ids::{Actor, Branch, Pull, PullNumber, Repo, Sha};
-use crate::core::rollout::push::{self, Brought, Ground, Pushed};
+use crate::core::rollout::pull::{PullDetails, PullState};
+use crate::core::rollout::push::{self, Brought, Ground, Pushed, Standing, Step};
 use crate::core::rollout::{Rollout, Source};
 use crate::handlers::desk::Desk;
 use crate::handlers::{App, note, pull};
@@ -27,34 +30,17 @@ pub(super) async fn pushed(app: &App, push: &Push<'_>, now: Timestamp) -> anyhow
     if desk.mirror.default_branch().await?.as_ref() != Some(push.branch) {
         return Ok(Handled::default());
     }
-    desk.mirror
-        .fetch(&[&pull::kept(&format!("refs/heads/{}", push.branch))])
-        .await?;
-    let tip = app.store.tip(push.repo, push.branch).await?;
-    if tip.as_ref() == Some(push.after) {
+    let Some(standing) = standing(app, &desk, push).await? else {
         return Ok(Handled::default());
-    }
-    let moved = Change::Tip {
-        repo: push.repo.clone(),
-        branch: push.branch.clone(),
-        tip: push.after.clone(),
     };
-    let pushed = found(app, &desk, push, tip)
-        .await
-        .context("cannot tell whose push it is")?;
+    let Some(after) = standing.next().cloned() else {
+        return Ok(Handled::default());
+    };
+    let pushed = found(app, &desk, push, (standing.handled, after)).await;
+    let pushed = pushed.context("cannot tell whose push it is")?;
     let ground = match ground(&desk, &pushed).await? {
         Ok(ground) => ground,
-        Err(why) => {
-            let effects = vec![apply_status(
-                &pushed,
-                StatusState::Failure,
-                format!("nothing applies: {why}"),
-            )];
-            return Ok(Handled {
-                changes: vec![moved],
-                effects,
-            });
-        }
+        Err(why) => return Ok(held_up(&pushed, &why)),
     };
     let open = app.store.open_rollouts(push.repo, push.branch).await?;
     let met: Vec<_> = open
@@ -65,16 +51,54 @@ pub(super) async fn pushed(app: &App, push: &Push<'_>, now: Timestamp) -> anyhow
 
     let rollout = push::rollout_of(pushed.clone(), &ground, &old, now);
 
-    act(
-        app,
-        &pushed,
-        Found {
-            rollout,
-            met,
-            moved,
-        },
-        now,
-    )
+    let moved = Change::Tip {
+        repo: pushed.repo.clone(),
+        branch: pushed.branch.clone(),
+        tip: pushed.after.clone(),
+    };
+    let found = Found {
+        rollout,
+        met,
+        moved,
+    };
+    act(app, &pushed, found, now)
+}
+
+/// Nothing can be let out, so the tip does not count as handled: the push that mends it brings what this one did.
+fn held_up(pushed: &Pushed, why: &str) -> Handled {
+    let said = format!("nothing applies: {why}");
+    Handled {
+        changes: Vec::new(),
+        effects: vec![apply_status(pushed, StatusState::Failure, said)],
+    }
+}
+
+/// Looks where the branch really stands; none when it is gone.
+async fn standing(app: &App, desk: &Desk, push: &Push<'_>) -> anyhow::Result<Option<Standing>> {
+    let Some(tip) = desk.mirror.remote_tip(push.branch).await? else {
+        return Ok(None);
+    };
+    let name = format!("refs/heads/{}", push.branch);
+    desk.mirror.fetch(&[&pull::kept(&name)]).await?;
+    let handled = app.store.tip(push.repo, push.branch).await?;
+    let said = push.after.clone();
+    let is_on_the_way = is_known(desk, &said).await?
+        && desk.mirror.is_ancestor(&said, &tip).await?
+        && match &handled {
+            Some(handled) => said != *handled && descends(desk, handled, &said).await?,
+            None => true,
+        };
+    Ok(Some(Standing {
+        handled,
+        tip,
+        said,
+        is_on_the_way,
+    }))
+}
+
+/// Whether a commit came on top of another that is still there.
+async fn descends(desk: &Desk, older: &Sha, newer: &Sha) -> anyhow::Result<bool> {
+    Ok(is_known(desk, older).await? && desk.mirror.is_ancestor(older, newer).await?)
 }
 
 /// A rollout that a push starts, the ones it takes over, and the branch's new tip.
@@ -117,43 +141,77 @@ fn act(app: &App, pushed: &Pushed, found: Found, now: Timestamp) -> anyhow::Resu
     Ok(handled)
 }
 
-/// Finds where the branch stood, which pull requests brought what was pushed, and whose change it is.
+/// Finds which pull requests brought what was pushed, and whose change it is.
 async fn found(
     app: &App,
     desk: &Desk,
     push: &Push<'_>,
-    tip: Option<Sha>,
+    (handled, after): (Option<Sha>, Sha),
 ) -> anyhow::Result<Pushed> {
-    let before = tip.unwrap_or_else(|| push.before.clone());
-    let brought = Brought::new(&pulls_of_each(desk, push, &before).await?);
-    let mut authors = Vec::new();
-    for number in &brought.pulls {
-        let pull = Pull {
-            repo: push.repo.clone(),
-            number: *number,
-        };
-        authors.extend(authors_of(app, desk, &pull).await?);
-    }
+    let before = handled.unwrap_or_else(|| push.before.clone());
+    let step = if before.is_zero() || descends(desk, &before, &after).await? {
+        Step::Forward
+    } else {
+        Step::Forced
+    };
+    let (brought, authors) = brought(app, desk, push, (&before, &after)).await?;
     Ok(Pushed {
         repo: push.repo.clone(),
         branch: push.branch.clone(),
         before,
-        after: push.after.clone(),
-        authors: brought.authors(authors, push.actor),
+        after,
+        authors: brought.authors(authors, push.actor, step),
         pulls: brought.pulls,
     })
+}
+
+/// The merged pull requests of the push's commits, and whose they are.
+async fn brought(
+    app: &App,
+    desk: &Desk,
+    push: &Push<'_>,
+    (before, after): (&Sha, &Sha),
+) -> anyhow::Result<(Brought, Vec<Actor>)> {
+    let mut of_each = pulls_of_each(desk, push, (before, after)).await?;
+    let named: BTreeSet<PullNumber> = of_each.iter().flatten().copied().collect();
+    let mut authors = Vec::new();
+    for number in named {
+        let pull = Pull {
+            repo: push.repo.clone(),
+            number,
+        };
+        let details = desk.forge.pull(&pull).await;
+        let details = details.context("cannot read the pull request")?;
+        // A commit may also be part of a pull request that is still open, on top of the merged one.
+        if is_in(desk, &details, after).await? {
+            authors.extend(authors_of(app, &pull, details).await?);
+        } else {
+            for pulls in &mut of_each {
+                pulls.retain(|it| *it != number);
+            }
+        }
+    }
+    Ok((Brought::new(&of_each), authors))
+}
+
+/// Whether a pull request is merged, or all of it is in what was pushed.
+async fn is_in(desk: &Desk, details: &PullDetails, after: &Sha) -> anyhow::Result<bool> {
+    match details.state {
+        PullState::Merged { .. } => Ok(true),
+        PullState::Open | PullState::Closed => descends(desk, &details.head, after).await,
+    }
 }
 
 /// The pull requests of each commit of the push, oldest commit first.
 async fn pulls_of_each(
     desk: &Desk,
     push: &Push<'_>,
-    before: &Sha,
+    (before, after): (&Sha, &Sha),
 ) -> anyhow::Result<Vec<Vec<PullNumber>>> {
     let commits = if is_known(desk, before).await? {
-        desk.mirror.commits(before, push.after).await?
+        desk.mirror.commits(before, after).await?
     } else {
-        vec![push.after.clone()]
+        vec![after.clone()]
     };
     let mut pulls = Vec::new();
     for commit in &commits {
@@ -164,14 +222,9 @@ async fn pulls_of_each(
 }
 
 /// Whose change a pull request is, with those who pushed to it as far as we saw.
-async fn authors_of(app: &App, desk: &Desk, pull: &Pull) -> anyhow::Result<Vec<Actor>> {
-    if let Some(memory) = app.store.pull(pull).await? {
-        return Ok(memory.authors());
-    }
-    let details = desk.forge.pull(pull).await;
-    Ok(vec![
-        details.context("cannot read the pull request")?.author,
-    ])
+async fn authors_of(app: &App, pull: &Pull, details: PullDetails) -> anyhow::Result<Vec<Actor>> {
+    let memory = app.store.pull(pull).await?;
+    Ok(memory.map_or_else(|| vec![details.author], |it| it.authors()))
 }
 
 /// Whether a commit is there to compare with: a branch's first push has none, and a forced one may have lost it.

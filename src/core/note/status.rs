@@ -7,7 +7,7 @@ use crate::core::note::plan::{self, Planned};
 use crate::core::note::rollout;
 use crate::core::note::text::visible;
 use crate::core::rollout::Rollout;
-use crate::core::rollout::pull::Planning;
+use crate::core::rollout::pull::{Planning, PullState};
 
 /// The longest description, in characters.
 const LONGEST: usize = 140;
@@ -19,6 +19,9 @@ pub fn of_plan(input: &PullNote) -> Status {
             StatusState::Failure,
             "not planned: the commits are in a fork".to_owned(),
         ),
+        Planning::Not { .. } if input.memory.details.state == PullState::Closed => {
+            (StatusState::Success, "closed: nothing to plan".to_owned())
+        }
         Planning::Not { why } => (StatusState::Failure, format!("not planned: {why}")),
         Planning::Running { .. } => (StatusState::Pending, "planning".to_owned()),
         Planning::Failed { why, .. } => (StatusState::Failure, why.clone()),
@@ -44,7 +47,7 @@ pub fn of_plan(input: &PullNote) -> Status {
 pub fn of_apply(input: &PullNote) -> Status {
     let summary = match input.rollout {
         Some(rollout) => stands(rollout, input.allowed.spelling),
-        None => (StatusState::Success, before_the_merge(input)),
+        None => before_the_merge(input),
     };
     status(StatusContext::Apply, summary, input.page)
 }
@@ -63,7 +66,21 @@ pub fn of_rollout(rollout: &Rollout, spelling: Spelling, page: &str) -> Status {
     status(StatusContext::Apply, stands(rollout, spelling), Some(page))
 }
 
-fn before_the_merge(input: &PullNote) -> String {
+/// Nothing holds up a merge but code that cannot be planned: it could not be applied either.
+fn before_the_merge(input: &PullNote) -> (StatusState, String) {
+    match (&input.memory.details.state, &input.memory.planning) {
+        (PullState::Closed, _) => (StatusState::Success, "closed: nothing applies".to_owned()),
+        (PullState::Open, Planning::Failed { .. }) => {
+            let words = "it could not be planned, so it could not be applied".to_owned();
+            (StatusState::Failure, words)
+        }
+        (PullState::Open | PullState::Merged { .. }, _) => {
+            (StatusState::Success, after_the_merge(input))
+        }
+    }
+}
+
+fn after_the_merge(input: &PullNote) -> String {
     let Planning::Done {
         survey,
         plans,

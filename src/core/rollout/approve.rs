@@ -11,7 +11,7 @@ use crate::core::event::Commented;
 use crate::core::gate::decide::set_of;
 use crate::core::gate::facts::{Approval, ForgeUser};
 use crate::core::gate::{AtBase, door};
-use crate::core::ids::{Actor, Digest, Gate, Op, Pull, PullNumber, Root, Sha, WaveNumber};
+use crate::core::ids::{Actor, Branch, Digest, Gate, Op, Pull, PullNumber, Root, Sha, WaveNumber};
 use crate::core::person::Role;
 use crate::core::plan::Plan;
 use crate::core::refusal::Refusal;
@@ -40,6 +40,8 @@ pub struct Inputs<'a> {
     pub digest: Option<&'a DigestPrefix>,
     /// What the note asked for, and since when.
     pub shown: &'a [ShownAsk],
+    /// The branch whose pushes are let out.
+    pub default_branch: Option<&'a Branch>,
     /// The approval rules at the base, or why they cannot be read.
     pub rules: Result<AtBase<ApprovalRules>, String>,
 }
@@ -83,6 +85,7 @@ impl<'a> Subject<'a> {
 
 /// Decides what an `/approve` lets out, or refuses it with the reason.
 pub fn decide(inputs: &Inputs) -> Result<Waiting, Refusal> {
+    is_let_out(inputs)?;
     let waiting = inputs.subject.waiting(&inputs.said.pull);
     let chosen = choose(&waiting, inputs.target, inputs.digest)?;
     was_seen(chosen, inputs.shown, inputs.said.at)?;
@@ -96,6 +99,25 @@ pub fn decide(inputs: &Inputs) -> Result<Waiting, Refusal> {
     let authors = inputs.subject.authors();
     door::who_may(&inputs.said.actor, inputs.role, &authors, rules)?;
     Ok(chosen.clone())
+}
+
+/// Refuses to approve what no merge would let out. The rules of another branch are not those of the default branch
+/// either: whoever may write them could approve under them, and retarget.
+fn is_let_out(inputs: &Inputs) -> Result<(), Refusal> {
+    let target = match inputs.subject {
+        Subject::Open(memory) => &memory.details.target,
+        Subject::Rollout(_) | Subject::Unknown => return Ok(()),
+    };
+    if inputs.default_branch == Some(target) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "/approve",
+        format!(
+            "this pull request goes into `{target}`, which is not the default branch, so nothing of it is let out."
+        ),
+        "What reaches the default branch is planned and approved there.",
+    ))
 }
 
 /// Waves of a rollout that wait for an approval.

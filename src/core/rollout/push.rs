@@ -52,10 +52,48 @@ impl Brought {
         }
     }
 
-    /// Whose change the push is: the authors of its pull requests, and the pusher of what came without one.
-    pub fn authors(&self, of_pulls: Vec<Actor>, pusher: &Actor) -> Vec<Actor> {
-        let pusher = self.has_direct.then_some(pusher);
-        union(of_pulls.iter().chain(pusher))
+    /// Whose change the push is: the authors of its pull requests, and the pusher of what came without one. Who sets a
+    /// branch back makes a change of their own, even where no commit is new.
+    pub fn authors(&self, of_pulls: Vec<Actor>, pusher: &Actor, step: Step) -> Vec<Actor> {
+        let is_theirs = self.has_direct || step == Step::Forced;
+        union(of_pulls.iter().chain(is_theirs.then_some(pusher)))
+    }
+}
+
+/// How a branch got from the tip that was handled last to where it is looked at now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// By commits on top.
+    Forward,
+    /// It was set to something else, or nothing is known of where it was.
+    Forced,
+}
+
+/// Where a branch stands, as git tells it; a delivery may be old, repeated, or out of order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The tip that was handled last.
+    pub handled: Option<Sha>,
+    /// Where the branch really is.
+    pub tip: Sha,
+    /// Where the delivery says it went.
+    pub said: Sha,
+    /// Whether `said` lies on the way from the handled tip to the real one.
+    pub is_on_the_way: bool,
+}
+
+impl Standing {
+    /// The commit to let out now; none when everything up to the real tip is handled. What a delivery says counts only
+    /// where the branch has really been since.
+    pub fn next(&self) -> Option<&Sha> {
+        if self.handled.as_ref() == Some(&self.tip) {
+            return None;
+        }
+        Some(if self.is_on_the_way {
+            &self.said
+        } else {
+            &self.tip
+        })
     }
 }
 
@@ -89,7 +127,7 @@ pub fn rollout_of(
     let base = oldest.map_or_else(|| pushed.base().clone(), |it| it.base.clone());
     let waves = ground.estate.reached_waves(&reach);
     Some(Rollout {
-        id: rollout_id(&pushed, &base),
+        id: rollout_id(&pushed, &base, now),
         repo: pushed.repo,
         op: Op::tf_apply(),
         source: Source::Push {
@@ -120,8 +158,8 @@ pub fn meets(rollout: &Rollout, reach: &Reach) -> bool {
     rollout.is_open() && rollout.left().any(|root| reach.members.contains(root))
 }
 
-/// The same push always makes the same id, so a handler that runs twice makes one rollout.
-fn rollout_id(pushed: &Pushed, base: &Sha) -> RolloutId {
+/// A branch may come to the same commit from the same base more than once: each time is a rollout of its own.
+fn rollout_id(pushed: &Pushed, base: &Sha, now: Timestamp) -> RolloutId {
     use sha2::{Digest, Sha256};
     let Pushed {
         repo,
@@ -129,7 +167,10 @@ fn rollout_id(pushed: &Pushed, base: &Sha) -> RolloutId {
         after,
         ..
     } = pushed;
-    let text = format!("{}\n{}\n{branch}\n{base}\n{after}", repo.forge, repo.id);
+    let text = format!(
+        "{}\n{}\n{branch}\n{base}\n{after}\n{now}",
+        repo.forge, repo.id
+    );
     let digits = hex(&Sha256::digest(text.as_bytes())[..8]);
     RolloutId::try_from(format!("r-{digits}")).expect("letters and digits make an id")
 }

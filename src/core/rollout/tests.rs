@@ -121,6 +121,7 @@ pub(super) fn subject(name: &str, what: &str) -> Subject {
             .collect(),
         outputs: Vec::new(),
         source: Value::Null,
+        told: None,
         key: None,
     }
 }

@@ -169,8 +169,25 @@ fn what_was_seen_must_be_what_the_wave_plans_now() {
     }
 }
 
+#[test]
+fn what_goes_into_another_branch_is_not_approved() {
+    let refused = approved_into("release", 9, Role::Write, Ok(ApprovalRules::default()));
+    let why = "this pull request goes into `main`, which is not the default branch, so nothing of it is let out.";
+    assert_eq!(refused, Err(why.to_owned()));
+}
+
 /// Decides `/approve` by `who` on the planned pull request of user 1, to which user 2 pushed.
 fn approved_by(who: u64, role: Role, rules: Result<ApprovalRules, &str>) -> Result<u32, String> {
+    approved_into("main", who, role, rules)
+}
+
+/// The same where `default` is the repository's default branch.
+fn approved_into(
+    default: &str,
+    who: u64,
+    role: Role,
+    rules: Result<ApprovalRules, &str>,
+) -> Result<u32, String> {
     let mut memory = planned(vec![plan("dns", ""), plan("network", "vpc")], &["database"]);
     memory.pushers = vec![actor(2)];
     let digest = sets_before_merge(&memory)[&WaveNumber(1)].clone().unwrap();
@@ -196,6 +213,7 @@ fn approved_by(who: u64, role: Role, rules: Result<ApprovalRules, &str>) -> Resu
             ask,
             shown_at: Timestamp::UNIX_EPOCH,
         }],
+        default_branch: Some(&Branch::try_from(default).unwrap()),
         rules: rules
             .map(|it| AtBase::read(&Base::of_pull(&sha('1')), it))
             .map_err(str::to_owned),

@@ -107,7 +107,7 @@ fn what_has_applied_or_is_no_longer_there_is_not_taken_over() {
 }
 
 #[test]
-fn the_same_push_makes_the_same_id_and_another_one_another() {
+fn each_time_a_branch_comes_somewhere_is_a_rollout_of_its_own() {
     let id = |pushed: Pushed| {
         rollout_of(pushed, &ground(&["dns"]), &[], now())
             .unwrap()
@@ -115,7 +115,7 @@ fn the_same_push_makes_the_same_id_and_another_one_another() {
     };
     let later = "2026-12-01T00:00:00Z".parse().unwrap();
     let again = rollout_of(pushed(), &ground(&["dns"]), &[], later).unwrap();
-    assert_eq!(id(pushed()), again.id);
+    assert_ne!(id(pushed()), again.id, "the same commit again, later");
     let others = [
         Pushed {
             after: sha('5'),
@@ -131,7 +131,7 @@ fn the_same_push_makes_the_same_id_and_another_one_another() {
         },
     ];
     for other in others {
-        assert_ne!(id(other), again.id);
+        assert_ne!(id(other), id(pushed()));
     }
 }
 
@@ -170,8 +170,44 @@ fn a_pusher_is_an_author_only_of_what_came_without_a_pull_request() {
     for (of_each, pulls, authors) in table {
         let brought = Brought::new(&of_each);
         assert_eq!(brought.pulls, pulls);
-        let found = brought.authors(vec![actor(1), actor(1)], &actor(9));
+        let found = brought.authors(vec![actor(1), actor(1)], &actor(9), Step::Forward);
         let authors: Vec<_> = authors.into_iter().map(actor).collect();
         assert_eq!(found, authors);
+    }
+}
+
+#[test]
+fn who_sets_a_branch_back_is_an_author_though_no_commit_is_new() {
+    let brought = Brought::new(&[]);
+    let authors = brought.authors(Vec::new(), &actor(9), Step::Forced);
+    assert_eq!(authors, [actor(9)]);
+}
+
+#[test]
+fn a_delivery_counts_only_where_the_branch_has_been_since() {
+    let standing = |handled: Option<char>, said: char, is_on_the_way| Standing {
+        handled: handled.map(sha),
+        tip: sha('3'),
+        said: sha(said),
+        is_on_the_way,
+    };
+    let table = [
+        ("the next push", standing(Some('1'), '2', true), Some('2')),
+        ("the last push", standing(Some('2'), '3', true), Some('3')),
+        (
+            "a replay of an old push",
+            standing(Some('3'), '1', false),
+            None,
+        ),
+        (
+            "an old push, and a newer one is still to come",
+            standing(Some('2'), '1', false),
+            Some('3'),
+        ),
+        ("a forced push", standing(Some('9'), '3', false), Some('3')),
+        ("the first push ever", standing(None, '3', true), Some('3')),
+    ];
+    for (what, standing, next) in table {
+        assert_eq!(standing.next(), next.map(sha).as_ref(), "{what}");
     }
 }

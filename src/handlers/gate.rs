@@ -108,3 +108,6 @@ async fn decide(
     });
     Ok(decision.into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::core::job::JobEnd;
+use crate::core::job::{JobEnd, JobKey};
 use crate::core::token;
 use crate::serve::Server;
 use crate::store::Job;
@@ -52,27 +52,27 @@ async fn start(server: &Server, job: &Job) {
     again_or_lost(server, job, &why).await;
 }
 
-/// Queues a job again that never reported, or ends it as lost when it was tried often enough.
+/// Queues a job again that never reported and is not there, or ends it as lost when it was tried often enough.
 pub(super) async fn again_or_lost(server: &Server, job: &Job, why: &str) {
-    let (jobs, now) = (&server.app.store.jobs, Timestamp::now());
+    let (key, jobs) = (&job.spec.key, &server.app.store.jobs);
     let kept = if job.has_beaten || job.starts >= STARTS {
-        jobs.end(
-            &job.spec.key,
-            &JobEnd::Lost {
-                why: why.to_owned(),
-            },
-            now,
-        )
-        .await
-        .map(drop)
+        lost(server, key, why).await
     } else {
-        jobs.requeue(
-            &job.spec.key,
-            now + SignedDuration::from_secs(i64::from(job.starts) * 2),
-        )
-        .await
+        let pause = SignedDuration::from_secs(i64::from(job.starts) * 2);
+        tracing::warn!(job = %key, why, "a job never came up and is started again");
+        jobs.requeue(key, Timestamp::now() + pause).await
     };
     if let Err(error) = kept {
-        tracing::error!(job = %job.spec.key, %error, "what became of a job could not be stored");
+        tracing::error!(job = %key, %error, "what became of a job could not be stored");
     }
+}
+
+/// Ends a job as lost.
+pub(super) async fn lost(server: &Server, job: &JobKey, why: &str) -> sqlx::Result<()> {
+    tracing::warn!(%job, why, "a job is lost");
+    let end = JobEnd::Lost {
+        why: why.to_owned(),
+    };
+    let jobs = &server.app.store.jobs;
+    jobs.end(job, &end, Timestamp::now()).await.map(drop)
 }

@@ -1,10 +1,17 @@
 //! HTTP and time: the webhook door, the worker, the ticker, the runner API, the pages.
+//!
+//! # Why two addresses
+//!
+//! Forges and jobs must reach `listen` from outside. Pages and metrics show plans, so they stand on `listen_pages`,
+//! which is not public until people can log in.
 
 pub mod pages;
 
 mod dispatch;
+mod given_up;
+mod health;
+mod received;
 mod runner_api;
-mod runner_git;
 mod ticker;
 mod webhook;
 mod worker;
@@ -15,23 +22,32 @@ use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::routing::get;
-use jiff::Timestamp;
+use axum::http::{Request, StatusCode};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::timeout::TimeoutLayer;
+use tower_http::trace::TraceLayer;
 
 use crate::core::key::DerivedKey;
 use crate::forge::ServedForge;
 use crate::handlers::App;
 use crate::outbox::World;
+use crate::serve::received::Tally;
 
 /// Deliveries handled, and effects performed, side by side.
 const SIDE_BY_SIDE: usize = 4;
-/// How long open connections may hold up the end.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a stopping server waits for what is under way: less than the half minute after which many supervisors
+/// kill it. What is not done by then is done after the next start.
+const PATIENCE: Duration = Duration::from_secs(25);
+/// How long a page may take.
+const LONGEST_PAGE: Duration = Duration::from_secs(30);
 
 /// Everything a server is made of.
 #[derive(Clone)]
@@ -51,79 +67,107 @@ pub struct Server {
     pub lease_seconds: u32,
 }
 
+/// What runs side by side in a server; one that ends before it was told to is a bug.
+type Tasks = JoinSet<anyhow::Result<()>>;
+
 /// Serves until told to stop: requests and the work under way are finished, jobs go on without us.
 pub async fn run(server: Server, stop: CancellationToken) -> anyhow::Result<()> {
     let listen = bind(server.listen, "listen").await?;
     let listen_pages = bind(server.listen_pages, "listen_pages").await?;
-    server.app.store.free_left_over().await?;
-    server
-        .app
-        .store
-        .jobs
-        .renew_all(Timestamp::now(), server.lease())
-        .await?;
+    let store = &server.app.store;
+    store.free_left_over().await?;
+    let now = Timestamp::now();
+    store.jobs.renew_all(now, server.lease()).await?;
     tracing::info!(listen = %server.listen, pages = %server.listen_pages, "tidegate serves");
 
-    let mut work = tokio::task::JoinSet::new();
-    for number in 0..SIDE_BY_SIDE {
-        let name = format!("{}-{number}", std::process::id());
-        work.spawn(worker::run(server.app.clone(), name.clone(), stop.clone()));
-        work.spawn(crate::outbox::run(server.world.clone(), name, stop.clone()));
+    let (mut tasks, tally) = (Tasks::new(), Tally::default());
+    let doors = [
+        (listen, public(&server, &tally)),
+        (listen_pages, private(&server, &tally)),
+    ];
+    for (listener, router) in doors {
+        let stopped = stop.clone().cancelled_owned();
+        let door = axum::serve(listener, router).with_graceful_shutdown(stopped);
+        tasks.spawn(async { door.await.context("cannot serve") });
     }
-    work.spawn(dispatch::run(server.clone(), stop.clone()));
-    work.spawn(ticker::run(server.clone(), stop.clone()));
-
-    let door = axum::serve(listen, public(server.clone()))
-        .with_graceful_shutdown(stop.clone().cancelled_owned());
-    let pages = axum::serve(listen_pages, private(&server))
-        .with_graceful_shutdown(stop.clone().cancelled_owned());
-    let served = async { tokio::try_join!(door.into_future(), pages.into_future()) };
-    tokio::select! {
-        ended = served => { ended.context("cannot serve")?; }
-        // A client that keeps its connection open must not keep us from leaving.
-        () = async { stop.cancelled().await; tokio::time::sleep(PATIENCE).await } => {}
-    }
-    work.join_all().await;
+    start_work(&mut tasks, &server, &stop);
+    finish(tasks, stop).await?;
     tracing::info!("tidegate has stopped; running jobs go on and find the next server");
     Ok(())
 }
 
+fn start_work(tasks: &mut Tasks, server: &Server, stop: &CancellationToken) {
+    let mut start = |work: BoxFuture<'static, ()>| {
+        tasks.spawn(async {
+            work.await;
+            Ok(())
+        });
+    };
+    for number in 0..SIDE_BY_SIDE {
+        let name = format!("{}-{number}", std::process::id());
+        start(worker::run(server.app.clone(), name.clone(), stop.clone()).boxed());
+        start(crate::outbox::run(server.world.clone(), name, stop.clone()).boxed());
+    }
+    start(dispatch::run(server.clone(), stop.clone()).boxed());
+    start(ticker::run(server.clone(), stop.clone()).boxed());
+}
+
+/// Waits until the server is told to stop, and then for its tasks. One that ends by itself stops the server: half of
+/// one would look alive and do nothing.
+async fn finish(mut tasks: Tasks, stop: CancellationToken) -> anyhow::Result<()> {
+    let first = tokio::select! {
+        () = stop.cancelled() => Ok(()),
+        Some(ended) = tasks.join_next() => ended.context("a part of the server broke").flatten(),
+    };
+    stop.cancel();
+    let rest = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(PATIENCE, rest).await.is_err() {
+        tracing::warn!(
+            waited_seconds = PATIENCE.as_secs(),
+            "stopping before everything under way has ended; it is done after the next start"
+        );
+    }
+    first
+}
+
 impl Server {
-    fn lease(&self) -> jiff::SignedDuration {
-        jiff::SignedDuration::from_secs(self.lease_seconds.into())
+    fn lease(&self) -> SignedDuration {
+        SignedDuration::from_secs(self.lease_seconds.into())
     }
 }
 
 /// What forges and jobs reach.
-fn public(server: Server) -> Router {
-    Router::new()
-        .merge(webhook::router(server.clone()))
-        .merge(runner_api::router(server))
-        .layer(CatchPanicLayer::new())
+fn public(server: &Server, tally: &Tally) -> Router {
+    let webhooks = webhook::router(server.clone(), tally.clone());
+    with_layers(webhooks.merge(runner_api::router(server.clone())))
 }
 
 /// What people and machines of the operator reach.
-fn private(server: &Server) -> Router {
-    let health = Router::new()
-        .route("/healthz", get(|| async { "alive\n" }))
-        .route("/readyz", get(ready))
-        .with_state(server.clone());
-    pages::router(server.app.store.clone())
-        .merge(health)
-        .layer(CatchPanicLayer::new())
+fn private(server: &Server, tally: &Tally) -> Router {
+    let store = &server.app.store;
+    let limit = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, LONGEST_PAGE);
+    let pages = pages::router(store.clone()).merge(health::router(store.clone(), tally.clone()));
+    with_layers(pages.layer(limit))
 }
 
-async fn ready(State(server): State<Server>) -> (StatusCode, &'static str) {
-    match server.app.store.ready().await {
-        Ok(()) => (StatusCode::OK, "ready\n"),
-        Err(error) => {
-            tracing::error!(error = %error, "the store does not answer");
-            (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the store does not answer\n",
-            )
-        }
-    }
+/// Every request has an id and a span, and a panic is one failed request.
+fn with_layers(router: Router) -> Router {
+    let span = |request: &Request<_>| {
+        let id = request.headers().get("x-request-id");
+        tracing::info_span!(
+            "request",
+            method = %request.method(),
+            path = request.uri().path(),
+            id = id.and_then(|it| it.to_str().ok())
+        )
+    };
+    router.layer(
+        ServiceBuilder::new()
+            .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+            .layer(TraceLayer::new_for_http().make_span_with(span))
+            .layer(PropagateRequestIdLayer::x_request_id())
+            .layer(CatchPanicLayer::new()),
+    )
 }
 
 async fn bind(address: SocketAddr, key: &str) -> anyhow::Result<TcpListener> {
@@ -132,3 +176,6 @@ async fn bind(address: SocketAddr, key: &str) -> anyhow::Result<TcpListener> {
         format!("cannot listen on {address}: is another server there? (`{key}` says where)")
     })
 }
+
+#[cfg(test)]
+mod tests;

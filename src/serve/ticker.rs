@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::core::job::JobKey;
 use crate::executor::Seen;
 use crate::serve::{Server, dispatch};
 use crate::store::Job;
@@ -17,58 +18,54 @@ const COMING_UP: SignedDuration = SignedDuration::from_secs(10);
 /// Looks after jobs until told to stop.
 pub(super) async fn run(server: Server, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        if let Err(error) = sweep(&server).await {
-            tracing::error!(
-                error = format!("{error:#}"),
-                "leases could not be looked at"
-            );
+        if let Err(error) = sweep(&server, Timestamp::now()).await {
+            tracing::error!(%error, "leases could not be looked at");
         }
         tokio::select! { () = tokio::time::sleep(TICK) => {}, () = stop.cancelled() => {} }
     }
 }
 
-/// A job that is gone without a word is seen at once, not only when its lease ends.
-async fn sweep(server: &Server) -> anyhow::Result<()> {
+/// Looks at every running job; one that cannot be looked at keeps no other from it.
+pub(super) async fn sweep(server: &Server, now: Timestamp) -> sqlx::Result<()> {
     let jobs = &server.app.store.jobs;
-    let expired = jobs.expired(Timestamp::now()).await?;
-    let settled = Timestamp::now() - COMING_UP;
+    let expired: Vec<_> = jobs.expired(now).await?;
+    let is_expired = |key: &JobKey| expired.iter().any(|it| it.spec.key == *key);
     for job in jobs.running().await? {
-        if job.started_at.is_none_or(|it| it > settled) {
+        if job.started_at.is_none_or(|it| it > now - COMING_UP) {
             continue;
         }
-        let is_expired = expired.iter().any(|it| it.spec.key == job.spec.key);
-        let seen = server.world.executor.look(&job.spec.key).await?;
-        if let Some(why) = why_lost(is_expired, seen) {
-            lose(server, &job, seen, why).await?;
+        let key = &job.spec.key;
+        if let Err(error) = look_after(server, &job, is_expired(key)).await {
+            tracing::error!(job = %key, error = format!("{error:#}"), "a job could not be looked after");
         }
     }
     Ok(())
 }
 
-/// Whether a job is lost, and why. One that lives but cannot reach us has interrupted its work before its lease ended.
-fn why_lost(is_expired: bool, seen: Seen) -> Option<&'static str> {
-    match (is_expired, seen) {
-        (_, Seen::Gone) => Some("Its process is gone without a word."),
-        (true, Seen::Alive) => Some("It did not report for the length of its lease."),
-        (false, Seen::Alive) => None,
+/// A job that is gone without a word is seen at once, not only when its lease ends.
+async fn look_after(server: &Server, job: &Job, is_expired: bool) -> anyhow::Result<()> {
+    let (key, jobs) = (&job.spec.key, &server.app.store.jobs);
+    match (server.world.executor.look(key).await?, is_expired) {
+        // Its last word, or a beat, may have been stored since the jobs were read; then it is not lost.
+        (Seen::Gone, _) => {
+            if let Some(job) = find(jobs.running().await?, key) {
+                let why = "Its process is gone without a word.";
+                dispatch::again_or_lost(server, &job, why).await;
+            }
+        }
+        (Seen::Alive, true) => {
+            if find(jobs.expired(Timestamp::now()).await?, key).is_some() {
+                server.world.executor.cancel(key).await?;
+                // Never queued again: two processes of one attempt must not run side by side.
+                let why = "It did not report for the length of its lease.";
+                dispatch::lost(server, key, why).await?;
+            }
+        }
+        (Seen::Alive, false) => {}
     }
+    Ok(())
 }
 
-async fn lose(server: &Server, job: &Job, seen: Seen, why: &str) -> anyhow::Result<()> {
-    // Its last word may have been stored between the two looks; then there is nothing left to do here.
-    let still = server
-        .app
-        .store
-        .jobs
-        .running()
-        .await?
-        .into_iter()
-        .find(|it| it.spec.key == job.spec.key);
-    let Some(job) = still else { return Ok(()) };
-    tracing::warn!(job = %job.spec.key, why, "a job is lost");
-    if seen == Seen::Alive {
-        server.world.executor.cancel(&job.spec.key).await?;
-    }
-    dispatch::again_or_lost(server, &job, why).await;
-    Ok(())
+fn find(jobs: Vec<Job>, key: &JobKey) -> Option<Job> {
+    jobs.into_iter().find(|it| it.spec.key == *key)
 }

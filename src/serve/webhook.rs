@@ -1,100 +1,130 @@
 //! The webhook door: check, read, file, answer. Nothing else happens before the answer.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use jiff::Timestamp;
+use tower_http::timeout::TimeoutLayer;
 
 use crate::core::config::server::ForgeKind;
 use crate::forge::{Delivery, ReadError, ServedForge};
 use crate::serve::Server;
+use crate::serve::received::{Received, Tally};
 use crate::store::{self, Filed};
 
 /// The largest delivery a forge sends, in bytes.
 const LARGEST: usize = 25 << 20;
 
-/// The door: `/webhooks/<kind>`. Of several instances of a kind, the one whose secret signed is meant.
-pub(super) fn router(server: Server) -> Router {
-    Router::new()
-        .route("/webhooks/{kind}", post(receive))
-        .layer(DefaultBodyLimit::max(LARGEST))
-        .with_state(server)
+/// How long a delivery may take to come in; forges wait for an answer no longer than that.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// What the door answers from.
+#[derive(Clone)]
+struct Door {
+    server: Server,
+    tally: Tally,
 }
 
-async fn receive(
-    State(server): State<Server>,
+/// The door: `/webhooks/<kind>`, where of several instances the one whose secret signed is meant, and
+/// `/webhooks/<kind>/<host>` for that instance alone.
+pub(super) fn router(server: Server, tally: Tally) -> Router {
+    let limit = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, LONGEST);
+    Router::new()
+        .route("/webhooks/{kind}", post(of_kind))
+        .route("/webhooks/{kind}/{host}", post(of_host))
+        .layer(DefaultBodyLimit::max(LARGEST))
+        .layer(limit)
+        .with_state(Door { server, tally })
+}
+
+async fn of_kind(
+    State(door): State<Door>,
     Path(kind): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> (StatusCode, String) {
-    let Some(kind) = ForgeKind::named(&kind) else {
-        return (
-            StatusCode::NOT_FOUND,
-            format!("no forge delivers to /webhooks/{kind}\n"),
-        );
+) -> Received {
+    let received = receive(&door.server, (&kind, None), &headers, &body).await;
+    door.tally.add(&received);
+    received
+}
+
+async fn of_host(
+    State(door): State<Door>,
+    Path((kind, host)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Received {
+    let received = receive(&door.server, (&kind, Some(&host)), &headers, &body).await;
+    door.tally.add(&received);
+    received
+}
+
+/// Files a delivery for the forge that is addressed and whose secret signed it.
+async fn receive(
+    server: &Server,
+    (kind, host): (&str, Option<&str>),
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Received {
+    let Some(kind) = ForgeKind::named(kind) else {
+        return Received::Unserved;
     };
-    match read(&server, kind, &headers, &body) {
-        Ok((forge, delivery)) => file(&server, forge, delivery).await,
-        Err(error @ ReadError::Unsigned) => {
-            tracing::warn!("a delivery was refused: it is not signed with an accepted secret");
-            (StatusCode::UNAUTHORIZED, format!("{error}\n"))
-        }
-        Err(error @ ReadError::Malformed(_)) => {
+    let is_meant = |forge: &&ServedForge| {
+        forge.options.kind == kind && host.is_none_or(|it| it == forge.options.host().as_str())
+    };
+    let meant: Vec<_> = server.served.iter().filter(is_meant).collect();
+    if meant.is_empty() {
+        return Received::Unserved;
+    }
+    match read(&meant, headers, body) {
+        Ok((forge, delivery)) => file(server, forge, delivery).await,
+        Err(error) => {
             tracing::warn!(%error, "a delivery was refused");
-            (StatusCode::BAD_REQUEST, format!("{error}\n"))
+            Received::Refused(error)
         }
     }
 }
 
 fn read<'a>(
-    server: &'a Server,
-    kind: ForgeKind,
+    meant: &[&'a ServedForge],
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<(&'a ServedForge, Delivery), ReadError> {
-    let mut refused = ReadError::Unsigned;
-    for forge in server.served.iter().filter(|it| it.options.kind == kind) {
-        match kind.read(headers, body, forge) {
+    for forge in meant {
+        match forge.options.kind.read(headers, body, forge) {
             Ok(delivery) => return Ok((forge, delivery)),
             Err(ReadError::Unsigned) => {}
-            Err(error @ ReadError::Malformed(_)) => refused = error,
+            Err(error @ ReadError::Malformed(_)) => return Err(error),
         }
     }
-    Err(refused)
+    Err(ReadError::Unsigned)
 }
 
-async fn file(server: &Server, forge: &ServedForge, delivery: Delivery) -> (StatusCode, String) {
-    let event = match &delivery.event {
+async fn file(server: &Server, forge: &ServedForge, delivery: Delivery) -> Received {
+    let Delivery { id, event } = delivery;
+    let event = match event {
         Ok(event) => event,
         Err(why) => {
-            tracing::debug!(delivery = %delivery.id, %why, "a delivery was ignored");
-            return (StatusCode::ACCEPTED, format!("ignored: {why}\n"));
+            tracing::debug!(delivery = %id, %why, "a delivery was ignored");
+            return Received::Ignored(why);
         }
     };
-    let id = store::Delivery {
-        forge: forge.options.host(),
-        id: delivery.id.clone(),
-    };
-    match server
-        .app
-        .store
-        .inbox
-        .file(&id, event, Timestamp::now())
-        .await
-    {
+    let forge = forge.options.host();
+    let sent = store::Delivery { forge, id };
+    let filed = server.app.store.inbox.file(&sent, &event, Timestamp::now());
+    match filed.await {
         Ok(Filed::New) => {
-            tracing::info!(delivery = %delivery.id, event = event.name(), "filed");
-            (StatusCode::ACCEPTED, "filed\n".to_owned())
+            tracing::info!(delivery = %sent.id, event = event.name(), "filed");
+            Received::Filed
         }
-        Ok(Filed::Known) => (StatusCode::ACCEPTED, "known already\n".to_owned()),
+        Ok(Filed::Known) => Received::Known,
         Err(error) => {
-            tracing::error!(delivery = %delivery.id, %error, "a delivery could not be filed");
-            (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the store does not answer; deliver it again\n".to_owned(),
-            )
+            tracing::error!(delivery = %sent.id, %error, "a delivery could not be filed");
+            Received::Unstored
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio_util::io::{ReaderStream, StreamReader};
 use crate::git::Mirror;
 use crate::git::backend::{Access, Backend, BackendRequest};
 use crate::serve::Server;
-use crate::serve::runner_api::{Current, Denied};
+use crate::serve::runner_api::caller::{Current, Denied};
 
 /// Answers git for the repository of the job that asks; `repo.git` is whichever that is.
 pub(super) async fn serve(

@@ -12,11 +12,12 @@ use tidegate::core::person::{Role, Verdict};
 use tidegate::core::rollout::pull::PullState;
 use tidegate::forge::{Delivery, Forge, ForgeError, ServedForge};
 
-use crate::world::site::{REPO, SECRET, Site, token};
+use crate::world::site::{Letters, REPO, SECRET, Site, token};
 
 /// A forge, spoken to as `tide`, and the people beside it.
 struct Stage {
     site: Site,
+    letters: Letters,
     forge: Arc<dyn Forge>,
     served: ServedForge,
     repo: Repo,
@@ -24,7 +25,7 @@ struct Stage {
 
 impl Stage {
     async fn on(kind: ForgeKind) -> Self {
-        let site = Site::start().await;
+        let (site, letters) = Site::start().await;
         let options = ForgeOptions {
             kind,
             url: site.address.parse().unwrap(),
@@ -48,6 +49,7 @@ impl Stage {
         let served = ServedForge::new(options, vec!["retired".into(), SECRET.into()]).unwrap();
         Self {
             site,
+            letters,
             forge,
             served,
             repo,
@@ -71,7 +73,7 @@ impl Stage {
 
     /// The next delivery, read.
     async fn delivery(&mut self) -> Delivery {
-        let letter = self.site.letter().await;
+        let letter = self.letters.next().await;
         let kind = self.served.options.kind;
         kind.read(&letter.headers, &letter.body, &self.served)
             .unwrap()

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod forges;
+mod gate;
 mod leash;
 mod manifests;
 mod testdrive;

@@ -21,13 +21,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::world::spec;
 
 /// What signs the sandbox's deliveries.
-pub(crate) const SECRET: &str = "shared";
+pub(crate) const SECRET: &str = "what-signs-the-deliveries";
 
 /// The repository the stories are about.
 pub(crate) const REPO: &str = "acme/infra";
 
 /// Who works on it, and what each may do. `tide` is the account we act as.
-const PEOPLE: [(&str, &str); 4] = [
+pub(crate) const PEOPLE: [(&str, &str); 4] = [
     ("ada", "write"),
     ("grace", "admin"),
     ("mallory", "read"),
@@ -40,21 +40,38 @@ pub(crate) struct Letter {
     pub(crate) body: Bytes,
 }
 
+/// Deliveries in the order they arrive.
+pub(crate) struct Letters(mpsc::UnboundedReceiver<Letter>);
+
+impl Letters {
+    /// The next delivery. It is on its way already, so ten seconds mean that it never comes.
+    pub(crate) async fn next(&mut self) -> Letter {
+        let letter = tokio::time::timeout(Duration::from_secs(10), self.0.recv()).await;
+        letter.expect("a delivery arrives").unwrap()
+    }
+}
+
 /// A running sandbox. It stops when it is dropped.
 pub(crate) struct Site {
     /// Its address, without a slash at the end.
     pub(crate) address: String,
     folder: TempDir,
     http: reqwest::Client,
-    letters: mpsc::UnboundedReceiver<Letter>,
     _stop: DropGuard,
 }
 
 impl Site {
-    /// Starts a sandbox with [`PEOPLE`] and a repository whose branch `main` has one commit.
-    pub(crate) async fn start() -> Self {
-        let folder = TempDir::new().unwrap();
+    /// Starts a sandbox whose branch `main` has one commit, and a receiver of its deliveries.
+    pub(crate) async fn start() -> (Self, Letters) {
         let (hook, letters) = receive().await;
+        let site = Self::delivering_to(hook).await;
+        site.push("ada", "main", "main.tf").await;
+        (site, letters)
+    }
+
+    /// Starts a sandbox with [`PEOPLE`] and an empty repository whose deliveries go to an address.
+    pub(crate) async fn delivering_to(hook: String) -> Self {
+        let folder = TempDir::new().unwrap();
         let data = folder.path().join("sandbox");
         sandbox::create(&data, &seed(hook)).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -66,12 +83,10 @@ impl Site {
             address,
             folder,
             http: reqwest::Client::new(),
-            letters,
             _stop: stop.drop_guard(),
         };
         site.git(&["init", "--quiet", "--initial-branch=main", "."])
             .await;
-        site.push("ada", "main", "main.tf").await;
         site
     }
 
@@ -81,15 +96,30 @@ impl Site {
         let path = self.checkout().join(file);
         let text = fs::read_to_string(&path).unwrap_or_default();
         fs::write(&path, format!("{text}# {branch}\n")).unwrap();
+        self.commit("Deepen the harbour").await;
+        self.publish(who, REPO, branch).await
+    }
+
+    /// Commits everything in the checkout, also when it is the same as before.
+    pub(crate) async fn commit(&self, message: &str) {
         self.git(&["add", "."]).await;
-        self.git(&["commit", "--quiet", "--message", "Deepen the harbour"])
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", message])
             .await;
-        let header = format!("http.extraHeader=Authorization: {}", basic(who));
-        let url = format!("{}/{REPO}.git", self.address);
+    }
+
+    /// Pushes what is checked out to a branch of a repository, and answers the commit.
+    pub(crate) async fn publish(&self, who: &str, repo: &str, branch: &str) -> String {
         let refs = format!("HEAD:refs/heads/{branch}");
-        self.git(&["-c", &header, "push", "--quiet", &url, &refs])
-            .await;
+        self.git_as(who, repo, &["push", "--quiet"], &[&refs]).await;
         self.git(&["rev-parse", "HEAD"]).await
+    }
+
+    /// Runs a git command on a repository of the forge in somebody's name.
+    pub(crate) async fn git_as(&self, who: &str, repo: &str, command: &[&str], refs: &[&str]) {
+        let header = format!("http.extraHeader=Authorization: {}", basic(who));
+        let url = format!("{}/{repo}.git", self.address);
+        let whole = [&["-c", &header], command, &[&url], refs].concat();
+        self.git(&whole).await;
     }
 
     /// Opens a pull request from a branch to `main`, and answers its number.
@@ -142,12 +172,6 @@ impl Site {
         serde_json::from_str(&answer).unwrap_or_default()
     }
 
-    /// The next delivery. It is on its way already, so ten seconds mean that it never comes.
-    pub(crate) async fn letter(&mut self) -> Letter {
-        let letter = tokio::time::timeout(Duration::from_secs(10), self.letters.recv()).await;
-        letter.expect("a delivery arrives").unwrap()
-    }
-
     /// Runs git where the people work, and answers what it printed.
     pub(crate) async fn git(&self, args: &[&str]) -> String {
         fs::create_dir_all(self.checkout()).unwrap();
@@ -193,14 +217,25 @@ impl Site {
     }
 
     fn journal(&self, name: &str) -> Vec<Value> {
-        let text = fs::read_to_string(self.folder.path().join("sandbox").join(name)).unwrap();
+        let text = fs::read_to_string(self.data().join(name)).unwrap();
         text.lines()
             .map(|it| serde_json::from_str(it).unwrap())
             .collect()
     }
 
-    fn checkout(&self) -> PathBuf {
+    /// Where the people work.
+    pub(crate) fn checkout(&self) -> PathBuf {
         self.folder.path().join("checkout")
+    }
+
+    /// What the sandbox keeps.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("sandbox")
+    }
+
+    /// A folder for whoever lives beside the sandbox.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 }
 
@@ -238,7 +273,7 @@ fn seed(hook: String) -> Seed {
 }
 
 /// Listens for deliveries, and keeps them in the order they arrive.
-async fn receive() -> (String, mpsc::UnboundedReceiver<Letter>) {
+async fn receive() -> (String, Letters) {
     let (sender, letters) = mpsc::unbounded_channel();
     let door = move |headers: HeaderMap, body: Bytes| {
         let sender = sender.clone();
@@ -251,5 +286,5 @@ async fn receive() -> (String, mpsc::UnboundedReceiver<Letter>) {
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let router = axum::Router::new().route("/hook", post(door));
     tokio::spawn(async move { axum::serve(listener, router).await });
-    (url, letters)
+    (url, Letters(letters))
 }

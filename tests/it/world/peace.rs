@@ -1,0 +1,206 @@
+//! When nothing is under way any more, and that nothing is left over at the end of a story.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use serde_json::Value;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+use tidegate::process::detached::ProcessId;
+
+use crate::world::server::PASSWORD;
+use crate::world::site::{PEOPLE, SECRET, token};
+use crate::world::{World, log};
+
+/// How long consequences may take; then something hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the server still has to do, as of one moment.
+const UNDER_WAY: &str = "SELECT (SELECT count(*) FROM deliveries WHERE state = 'queued')
+    + (SELECT count(*) FROM effects WHERE state = 'waiting')
+    + (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running'))";
+
+impl World {
+    /// Waits until everything that happened has had its consequences.
+    pub(crate) async fn settle(&self) {
+        let database = self.read_database().await;
+        let start = Instant::now();
+        while !self.is_quiet(&database).await {
+            assert!(
+                start.elapsed() < PATIENCE,
+                "the story does not come to rest:\n{}",
+                log::last_words()
+            );
+            self.server()
+                .store
+                .bell()
+                .listen()
+                .wait(Duration::from_millis(50))
+                .await;
+        }
+    }
+
+    /// Whether the forge had nothing to deliver from before to after the moment at which the server had nothing to do.
+    async fn is_quiet(&self, database: &SqlitePool) -> bool {
+        let before = self.delivered().await;
+        let under_way: i64 = sqlx::query_scalar(UNDER_WAY)
+            .fetch_one(database)
+            .await
+            .unwrap();
+        before.is_some() && under_way == 0 && before == self.delivered().await
+    }
+
+    /// How much the forge has delivered; none while something is on its way.
+    async fn delivered(&self) -> Option<usize> {
+        let all = self.deliveries().await;
+        let is_done = all.iter().all(|it| it["is_queued"] == false);
+        is_done.then_some(all.len())
+    }
+
+    /// Everything that the forge delivers, oldest first.
+    pub(crate) async fn deliveries(&self) -> Vec<Value> {
+        let url = format!("{}/sandbox/deliveries", self.site.address);
+        reqwest::get(url).await.unwrap().json().await.unwrap()
+    }
+
+    /// Rows of a table of the server's, for stories in which nothing may be stored.
+    pub(crate) async fn stored(&self, table: &str) -> i64 {
+        let database = self.read_database().await;
+        let count = format!("SELECT count(*) FROM {table}");
+        sqlx::query_scalar(sqlx::AssertSqlSafe(count))
+            .fetch_one(&database)
+            .await
+            .unwrap()
+    }
+
+    async fn read_database(&self) -> SqlitePool {
+        let file = self.place.folder.join("tidegate.db");
+        let options = SqliteConnectOptions::new().filename(file).read_only(true);
+        SqlitePoolOptions::new()
+            .max_connections(1)
+            .connect_with(options)
+            .await
+            .unwrap()
+    }
+
+    /// Ends the story: nothing is left undone, nothing was given up, no job lives, no secret was told.
+    pub(crate) async fn end(mut self) {
+        self.settle().await;
+        let store = &self.server().store;
+        let dead = store.inbox.dead(10).await.unwrap();
+        assert!(dead.is_empty(), "deliveries were given up: {dead:#?}");
+        assert_eq!(store.outbox.counts().await.unwrap().given_up, 0);
+        self.no_job_lives().await;
+        self.site.check_against_the_description();
+        let pages = self.pages().await;
+        self.server.take().unwrap().stop().await;
+        self.no_secret_was_told(&pages);
+    }
+
+    async fn no_job_lives(&self) {
+        let start = Instant::now();
+        while let Some((folder, _)) = self.living_jobs().pop() {
+            assert!(
+                start.elapsed() < PATIENCE,
+                "a job lives in {}",
+                folder.display()
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Jobs whose processes run, by their folders.
+    pub(crate) fn living_jobs(&self) -> Vec<(PathBuf, ProcessId)> {
+        let folders = fs::read_dir(self.place.folder.join("jobs")).unwrap();
+        let folders = folders.map(|it| it.unwrap().path());
+        let jobs = folders.filter_map(|folder| {
+            let text = fs::read_to_string(folder.join("process")).ok()?;
+            let id: ProcessId = text.parse().ok()?;
+            Some((folder, id))
+        });
+        jobs.filter(|(_, id)| id.is_alive()).collect()
+    }
+
+    /// How jobs ended, in the order in which they did.
+    pub(crate) async fn exits(&self) -> Vec<String> {
+        self.no_job_lives().await;
+        let start = Instant::now();
+        loop {
+            let folders = fs::read_dir(self.place.folder.join("jobs")).unwrap();
+            let exits = folders.map(|it| it.unwrap().path().join("exit"));
+            let read = |it: PathBuf| {
+                let at = fs::metadata(&it).ok()?.modified().ok()?;
+                Some((at, fs::read_to_string(it).ok().filter(|it| !it.is_empty())?))
+            };
+            // Who waits for a process notes its end a moment after it.
+            if let Some(mut exits) = exits.map(read).collect::<Option<Vec<_>>>() {
+                exits.sort();
+                return exits.into_iter().map(|(_, code)| code).collect();
+            }
+            assert!(start.elapsed() < PATIENCE, "a job's end was not noted");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Every page of the server's.
+    async fn pages(&self) -> String {
+        let mut all = String::new();
+        let mut names = vec![String::new(), "rollouts.json".to_owned()];
+        for rollout in self.rollouts().await {
+            names.push(format!("rollouts/{}", rollout.id));
+            names.push(format!("rollouts/{}.json", rollout.id));
+        }
+        for name in names {
+            let answer = reqwest::get(format!("http://{}/{name}", self.place.pages)).await;
+            let answer = answer.unwrap();
+            assert_eq!(answer.status(), StatusCode::OK, "{name}");
+            all += &answer.text().await.unwrap();
+        }
+        all
+    }
+
+    /// Looks for every secret in what the server logged, stored, wrote to the forge and showed.
+    fn no_secret_was_told(&self, pages: &str) {
+        let mut places = vec![
+            ("the log".to_owned(), log::lines().into_bytes()),
+            ("a page".to_owned(), pages.as_bytes().to_vec()),
+        ];
+        let kept = files(&self.place.folder);
+        let asked = self.site.data().join("requests.jsonl");
+        for file in kept.into_iter().chain([asked]) {
+            places.push((file.display().to_string(), fs::read(&file).unwrap()));
+        }
+        let tokens = PEOPLE.map(|(login, _)| token(login));
+        let secrets = tokens
+            .into_iter()
+            .chain([SECRET.to_owned(), PASSWORD.to_owned()]);
+        for secret in secrets {
+            for (place, bytes) in &places {
+                let is_told = bytes
+                    .windows(secret.len())
+                    .any(|it| it == secret.as_bytes());
+                assert!(!is_told, "{place} holds {secret}");
+            }
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let is_over = self.server.is_none() || std::thread::panicking();
+        assert!(is_over, "the story was not ended");
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let found = |path: PathBuf| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
+    };
+    entries.flat_map(found).collect()
+}

@@ -66,9 +66,8 @@ async fn look_after(server: &Server, job: &Job, is_expired: bool) -> anyhow::Res
     match (server.world.executor.look(key).await?, is_expired) {
         // Its last word, or a beat, may have been stored since the jobs were read; then it is not lost.
         (Seen::Gone, _) => {
-            if let Some(job) = find(jobs.running().await?, key) {
-                let why = "Its process is gone without a word.";
-                dispatch::again_or_lost(server, &job, why).await;
+            if find(jobs.running().await?, key).is_some() {
+                dispatch::lost(server, key, "Its process is gone without a word.").await?;
             }
         }
         (Seen::Alive, true) => {

@@ -43,6 +43,14 @@ pub(super) struct Args {
     dir: Option<PathBuf>,
 }
 
+/// Says a line. Who has stopped reading wants no more of it, and the story goes on to its end.
+macro_rules! say {
+    ($($words:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($words)*);
+    }};
+}
+
 /// One step of the story.
 #[derive(Debug, Serialize)]
 struct Step {
@@ -69,14 +77,14 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
         .dir
         .clone()
         .map_or_else(Folder::temporary, Folder::named)?;
-    println!(
+    say!(
         "tidegate testdrive on {}, in {}",
         tool.name(),
         kept.path().display()
     );
     let stage = Stage::start(kept.path(), tool).await?;
-    println!("  sandbox forge  {}", stage.forge);
-    println!("  tidegate       {}\n", stage.pages);
+    say!("  sandbox forge  {}", stage.forge);
+    say!("  tidegate       {}\n", stage.pages);
 
     let steps = play(&stage).await;
     let complete = steps.iter().all(|it| it.seen.is_some());
@@ -91,11 +99,11 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
     if !args.headless {
-        println!("\nOpen the addresses above; press Ctrl-C to stop.");
+        say!("\nOpen the addresses above; press Ctrl-C to stop.");
         tokio::signal::ctrl_c().await?;
     }
     stage.stop().await;
-    println!(
+    say!(
         "\n{}",
         if complete {
             "Every step was seen."
@@ -121,7 +129,7 @@ fn tool(args: &Args) -> Tool {
     let tool = Tool::find();
     match tool {
         Tool::Terraform(_) => {}
-        Tool::Sample => println!(
+        Tool::Sample => say!(
             "There is no `terraform` and no `tofu` on the path, so the same story is played with sample commands of this \
              program:\nthe same waves, gates and approvals, on roots that are only a value in a state."
         ),
@@ -142,7 +150,7 @@ async fn play(stage: &Stage) -> Vec<Step> {
             (Ok(seen), _) => ("ok", seen.as_str()),
             (Err(_), error) => ("FAILED", error.as_deref().unwrap_or_default()),
         };
-        println!(
+        say!(
             "{:>2} {mark:<6} {} ({seconds:.1} s)\n          {text}",
             number + 1,
             step.name
@@ -202,7 +210,7 @@ impl Folder {
 
     fn keep(self) {
         if let Self::Temporary(dir) = self {
-            println!("Its logs are kept in {}", dir.keep().display());
+            say!("Its logs are kept in {}", dir.keep().display());
         }
     }
 }

@@ -139,6 +139,11 @@ fn radius_of(memory: &PullMemory, rollout: Option<&Rollout>) -> Radius {
     radius(&survey.estate, &changed, &planned)
 }
 
+/// The status of a head that is not planned any more.
+pub(super) fn left(repo: &Repo, head: &Sha) -> Effect {
+    set(repo, head, status::of_left_head())
+}
+
 fn set(repo: &Repo, commit: &Sha, status: Status) -> Effect {
     Effect::Status {
         repo: repo.clone(),

@@ -73,6 +73,8 @@ async fn act(
     }
     let mut effects: Vec<_> = step.cancel.map(Effect::Cancel).into_iter().collect();
     effects.extend(step.start.map(|it| Effect::Start(Box::new(it))));
+    let left = before.as_ref().and_then(|it| it.head_left_by(&step.memory));
+    effects.extend(left.map(|head| note::left(&step.memory.pull.repo, head)));
     effects.extend(note::of_pull(app, desk, &step.memory).await?);
     Ok(Handled {
         changes: vec![Change::Pull(Box::new(step.memory))],

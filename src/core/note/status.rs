@@ -42,6 +42,12 @@ pub fn of_plan(input: &PullNote) -> Status {
     status(StatusContext::Plan, (state, words), input.page)
 }
 
+/// `tidegate/plan` of a head that another one took the place of before its plan was made.
+pub fn of_left_head() -> Status {
+    let words = "not planned: a newer push took its place".to_owned();
+    status(StatusContext::Plan, (StatusState::Failure, words), None)
+}
+
 /// `tidegate/apply`: of the rollout, or of an open pull request, whose merge nothing holds up. Pending only while a
 /// wave runs, waits, or is still to come.
 pub fn of_apply(input: &PullNote) -> Status {

@@ -112,6 +112,14 @@ impl PullMemory {
         }
     }
 
+    /// The head whose planning `after` leaves for another head; its status must not stay as it is.
+    pub fn head_left_by(&self, after: &Self) -> Option<&Sha> {
+        match &self.planning {
+            Planning::Running { head } => Some(head).filter(|it| **it != after.details.head),
+            Planning::Not { .. } | Planning::Done { .. } | Planning::Failed { .. } => None,
+        }
+    }
+
     /// Whose change it is: who opened it, and who pushed to it.
     pub fn authors(&self) -> Vec<Actor> {
         let author = std::iter::once(&self.details.author);

@@ -54,6 +54,19 @@ fn a_new_head_is_planned_against_its_merge_base() {
 }
 
 #[test]
+fn a_newer_head_leaves_one_that_is_being_planned() {
+    let newer = PullDetails {
+        head: sha('4'),
+        ..details()
+    };
+    let before = first_look();
+    let after = look(Some(before.clone()), newer.clone(), &ground(), Wish::Event).memory;
+    assert_eq!(before.head_left_by(&after), Some(&sha('3')));
+    assert_eq!(before.head_left_by(&before), None);
+    assert_eq!(done(before).head_left_by(&after), None);
+}
+
+#[test]
 fn a_draft_is_planned_like_any_other() {
     let draft = PullDetails {
         is_draft: true,

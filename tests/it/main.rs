@@ -2,10 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod approve;
+mod comment;
+mod delivery;
 mod forges;
 mod gate;
 mod leash;
 mod manifests;
+mod pull;
+mod rollout;
 mod testdrive;
 mod tidy;
 mod world;

@@ -43,13 +43,23 @@ impl World {
     /// The newest status of a context on a commit, such as `success: nothing to do`.
     pub(crate) async fn status(&self, commit: &str, context: &str) -> String {
         let path = format!("/repos/{REPO}/commits/{commit}/statuses");
-        let all = self.site.ask(ADA, Method::GET, &path, Value::Null).await;
+        let all = self.read(ADA, &path).await;
         let mut all = all.as_array().unwrap().iter();
         let newest = all.find(|it| it["context"] == context);
         newest.map_or_else(String::new, |it| {
             let text = |key: &str| it[key].as_str().unwrap().to_owned();
             format!("{}: {}", text("state"), text("description"))
         })
+    }
+
+    /// What the forge's API shows somebody.
+    pub(crate) async fn read(&self, who: &str, path: &str) -> Value {
+        self.site.ask(who, Method::GET, path, Value::Null).await
+    }
+
+    /// The forge's host, as the ledger names it.
+    pub(crate) fn host(&self) -> String {
+        self.site.address.replace("http://", "")
     }
 
     /// Pending facts and approvals, in the order of the ledger.
@@ -80,7 +90,7 @@ impl World {
         let branch = "forge/chant/lifecycle";
         let listed = self
             .site
-            .git(&["ls-tree", "-r", "--name-only", "--format=%(path)", branch])
+            .git(&["ls-tree", "-r", "--name-only", branch])
             .await;
         if !listed.lines().any(|it| it == file) {
             return Vec::new();

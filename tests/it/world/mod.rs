@@ -7,9 +7,10 @@ pub(crate) mod estate;
 pub(crate) mod site;
 pub(crate) mod spec;
 
+mod letter;
 mod log;
 mod peace;
-mod server;
+pub(crate) mod server;
 
 use std::collections::BTreeSet;
 use std::future::{Future, IntoFuture};
@@ -229,18 +230,23 @@ impl World {
         self.put_state(root, &state).await;
     }
 
-    /// Starts the server again after it left in order.
-    pub(crate) async fn restart(&mut self) {
-        self.server.take().unwrap().stop().await;
-        self.server = Some(Running::start(&self.place).await);
-        self.settle().await;
+    /// Takes the server away in the middle of whatever it does.
+    pub(crate) async fn kill_the_server(&mut self) {
+        self.server.take().unwrap().kill().await;
     }
 
-    /// Takes the server away in the middle of what it does, and starts it again.
-    pub(crate) async fn kill_and_restart(&mut self) {
-        self.server.take().unwrap().kill().await;
+    /// Starts the server again.
+    pub(crate) async fn start_the_server(&mut self) {
         self.server = Some(Running::start(&self.place).await);
-        self.settle().await;
+    }
+
+    /// Kills every job that lives, as a machine without memory does.
+    pub(crate) fn kill_the_jobs(&self) {
+        let living = self.living_jobs();
+        assert!(!living.is_empty(), "no job lives");
+        for (_, process) in living {
+            process.kill();
+        }
     }
 
     async fn propose(&self, who: &str, title: &str, head: &str) -> u64 {
@@ -250,6 +256,7 @@ impl World {
         pull["number"].as_u64().unwrap()
     }
 
+    /// Pushes a change to a branch; what follows from it may be under way.
     pub(crate) async fn push_without_waiting(&self, branch: &str, change: &Change) -> String {
         self.check_out(branch).await;
         change.write(&self.site.checkout(), &self.states());

@@ -98,6 +98,21 @@ impl World {
         self.no_secret_was_told(&pages);
     }
 
+    /// Waits until a job has spoken to the server and goes on.
+    pub(crate) async fn until_a_job_beats(&self) {
+        let start = Instant::now();
+        let store = &self.server().store;
+        let beats = |job: &tidegate::store::Job| job.has_beaten;
+        while !store.jobs.running().await.unwrap().iter().any(beats) {
+            assert!(
+                start.elapsed() < PATIENCE,
+                "no job comes up:\n{}",
+                log::last_words()
+            );
+            store.bell().listen().wait(Duration::from_millis(50)).await;
+        }
+    }
+
     async fn no_job_lives(&self) {
         let start = Instant::now();
         while let Some((folder, _)) = self.living_jobs().pop() {
@@ -111,7 +126,7 @@ impl World {
     }
 
     /// Jobs whose processes run, by their folders.
-    pub(crate) fn living_jobs(&self) -> Vec<(PathBuf, ProcessId)> {
+    pub(super) fn living_jobs(&self) -> Vec<(PathBuf, ProcessId)> {
         let folders = fs::read_dir(self.place.folder.join("jobs")).unwrap();
         let folders = folders.map(|it| it.unwrap().path());
         let jobs = folders.filter_map(|folder| {
@@ -169,7 +184,10 @@ impl World {
         let kept = files(&self.place.folder);
         let asked = self.site.data().join("requests.jsonl");
         for file in kept.into_iter().chain([asked]) {
-            places.push((file.display().to_string(), fs::read(&file).unwrap()));
+            // A task of a killed server may still put a file away.
+            if let Ok(bytes) = fs::read(&file) {
+                places.push((file.display().to_string(), bytes));
+            }
         }
         let tokens = PEOPLE.map(|(login, _)| token(login));
         let secrets = tokens

@@ -54,8 +54,8 @@ async fn after_silence(seen: Seen) -> (JobState, bool) {
 }
 
 #[tokio::test]
-async fn a_job_that_never_came_up_is_started_again() {
-    assert_eq!(after_silence(Seen::Gone).await, (JobState::Queued, false));
+async fn a_job_whose_process_is_gone_is_lost_because_an_attempt_is_started_once() {
+    assert_eq!(after_silence(Seen::Gone).await, (JobState::Lost, false));
 }
 
 #[tokio::test]

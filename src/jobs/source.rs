@@ -31,13 +31,12 @@ impl Source {
         checkout
             .doing
             .send_replace("fetching the commit".to_owned());
-        let remote = runner.remote()?;
         let commits = match spec.work {
             Work::Plan { .. } => vec![&spec.commit, &spec.base],
             Work::Wave { .. } => vec![&spec.commit],
         };
         let repository = tokio::select! {
-            fetched = git::checkout(&checkout.dir, &remote, &commits) => fetched?,
+            fetched = fetched(runner, checkout, &commits) => fetched?,
             () = checkout.stop.cancelled() => bail!("the job was told to stop before it had its commit"),
         };
         let files = repository.texts(&spec.commit, is_estate_file).await?;
@@ -69,6 +68,27 @@ impl Source {
         let reach = estate.reach(&changed);
         Ok(Survey { estate, reach })
     }
+}
+
+/// Checks the commits out. A fetch that fails may have met a server that restarts, so the spec is asked for again, which
+/// waits until the server is back, and the fetch is made once more.
+async fn fetched(
+    runner: &Runner,
+    checkout: &Checkout,
+    commits: &[&Sha],
+) -> anyhow::Result<Repository> {
+    let remote = runner.remote()?;
+    let error = match git::checkout(&checkout.dir, &remote, commits).await {
+        Ok(repository) => return Ok(repository),
+        Err(error) => error,
+    };
+    tracing::warn!(
+        error = format!("{error:#}"),
+        "the commit could not be fetched, trying once more"
+    );
+    runner.spec().await?;
+    tokio::fs::remove_dir_all(&checkout.dir).await?;
+    git::checkout(&checkout.dir, &remote, commits).await
 }
 
 async fn read_project(repository: &Repository, commit: &Sha) -> anyhow::Result<Project> {

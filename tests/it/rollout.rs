@@ -57,6 +57,24 @@ async fn a_wave_that_waits_outlives_its_server() {
 }
 
 #[tokio::test]
+async fn a_job_goes_on_while_its_server_is_away() {
+    let Some(mut world) = World::on_github().with_gate("never").await else {
+        return;
+    };
+    let pull = world.open("size the network", updates("network")).await;
+    world.hold("network").await;
+    world.merge_without_waiting(&pull).await;
+    world.until_a_job_beats().await;
+    world.kill_the_server().await;
+    world.release("network").await;
+    world.start_the_server().await;
+    world.settle().await;
+    assert_eq!(world.applied(), ["network"]);
+    assert_eq!(world.rollouts().await.len(), 2);
+    world.end().await;
+}
+
+#[tokio::test]
 async fn a_job_that_is_killed_is_lost_and_can_be_run_again() {
     let Some(mut world) = World::on_github().with_gate("never").await else {
         return;

@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) ends: Vec<Report>,
     /// How many ends find the server restarting.
     pub(super) ends_refused: usize,
+    /// How many requests of git find the server restarting.
+    pub(super) fetches_refused: usize,
     pub(super) cancels_apply: bool,
     pub(super) refuses_beats_of_apply: bool,
 }
@@ -51,6 +53,7 @@ impl Server {
             answer: wait,
             ends: Vec::new(),
             ends_refused: 0,
+            fetches_refused: 0,
             cancels_apply: false,
             refuses_beats_of_apply: false,
         }));
@@ -82,6 +85,12 @@ impl State {
             wave: WaveNumber(1),
             members,
         };
+    }
+
+    fn refuses_a_fetch(&mut self) -> bool {
+        let is_refused = self.fetches_refused > 0;
+        self.fetches_refused = self.fetches_refused.saturating_sub(1);
+        is_refused
     }
 
     pub(super) fn plan_only(&mut self, root: &str) {
@@ -212,6 +221,9 @@ async fn end(Shared(state): App, Json(report): Json<Report>) -> Result<Json<()>,
 
 /// Git's own CGI program answers for the repository, to the job's token alone.
 async fn repository(Shared(state): App, request: Request) -> Response {
+    if state.lock().unwrap().refuses_a_fetch() {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
     let (head, body) = request.into_parts();
     let header = |name: &str| {
         let value = head.headers.get(name).and_then(|it| it.to_str().ok());

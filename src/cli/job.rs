@@ -8,10 +8,10 @@ use anyhow::{Context, ensure};
 use nix::sys::prctl::set_dumpable;
 use nix::unistd::setsid;
 use secrecy::SecretString;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::cli::stop;
 use crate::core::outcome::Outcome;
 use crate::jobs::{self, JobOptions};
 use crate::runner::Runner;
@@ -52,7 +52,8 @@ impl Job {
 
     async fn carry_out(self, token: SecretString) -> anyhow::Result<Outcome> {
         let stop = CancellationToken::new();
-        tokio::spawn(stop_on_signal(stop.clone())?);
+        // Terraform is interrupted once, writes its state, and the job reports.
+        stop::on_signal(&stop)?;
         let options = JobOptions {
             folder: std::env::current_dir().context("cannot find the current folder")?,
             env: self.passed(),
@@ -91,17 +92,4 @@ fn read_token() -> anyhow::Result<SecretString> {
         "there is no token on standard input"
     );
     Ok(token.trim().into())
-}
-
-/// One interrupt stops the job in order: Terraform is interrupted once, writes its state, and the job reports.
-fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<impl Future<Output = ()>> {
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for interrupts")?;
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the end")?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        stop.cancel();
-    })
 }

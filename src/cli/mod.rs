@@ -5,6 +5,7 @@ mod leash;
 mod sample;
 mod sandbox;
 mod serve;
+mod stop;
 mod testdrive;
 
 use std::process::ExitCode;

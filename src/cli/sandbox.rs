@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::stop;
 use crate::core::outcome::Outcome;
 use crate::sandbox;
 use crate::sandbox::Seed;
@@ -66,7 +66,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
         .with_context(|| format!("cannot listen on {}", args.listen))?;
     let address = format!("http://{}", listener.local_addr()?);
     let stop = CancellationToken::new();
-    stop_on_signal(&stop)?;
+    stop::on_signal(&stop)?;
     let line = if args.json {
         json!({ "address": address }).to_string()
     } else {
@@ -82,18 +82,4 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
 fn read_seed(file: &Path) -> anyhow::Result<Seed> {
     let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     serde_json::from_slice(&text).with_context(|| format!("{} is no seed", file.display()))
-}
-
-fn stop_on_signal(stop: &CancellationToken) -> anyhow::Result<()> {
-    let stop = stop.clone();
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        stop.cancel();
-    });
-    Ok(())
 }

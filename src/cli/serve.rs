@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use secrecy::SecretString;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::Usage;
+use crate::cli::stop;
 use crate::core::config::server::{self, ExecutorKind, ForgeOptions, ServerOptions};
 use crate::core::ids::ForgeHost;
 use crate::core::key::{MasterKey, hex};
@@ -57,7 +57,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
         .map_or_else(PathBuf::new, Path::to_owned);
     let server = build(&options, &home).await?;
     let stop = CancellationToken::new();
-    tokio::spawn(stop_on_signal(stop.clone())?);
+    stop::on_signal(&stop)?;
     serve::run(server, stop).await?;
     Ok(Outcome::Done)
 }
@@ -233,15 +233,4 @@ fn start_log(args: &Args) {
         let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
         log.with_ansi(colours).init();
     }
-}
-
-/// The first interrupt or request to end lets the server leave in order.
-fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<impl Future<Output = ()>> {
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for interrupts")?;
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the end")?;
-    Ok(async move {
-        tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-        tracing::info!("stopping: what is under way is finished first");
-        stop.cancel();
-    })
 }

@@ -31,9 +31,7 @@ pub async fn ask(
         bail!("the job {} has no gate to ask at", job.key);
     };
     let runs = step::sealed(question.plans, &app.digest_key);
-    let stored = app.store.rollout(id).await?;
-    let (mut rollout, version) =
-        stored.with_context(|| format!("the rollout {id} is not known"))?;
+    let (mut rollout, version) = app.known_rollout(id).await?;
     if !rollout.is_asking(*number, job.key.attempt) {
         return Ok(Answer::StandDown);
     }

@@ -38,11 +38,7 @@ pub(super) async fn called(
     wave: WaveNumber,
     now: Timestamp,
 ) -> anyhow::Result<Handled> {
-    let (mut rollout, version) = app
-        .store
-        .rollout(id)
-        .await?
-        .with_context(|| format!("the rollout {id} is not known"))?;
+    let (mut rollout, version) = app.known_rollout(id).await?;
     // Whoever called it was answered by the comment's handler; what changed since then needs no second answer.
     let Ok(spec) = rollout.call(Some(wave), now) else {
         return Ok(Handled::default());
@@ -82,11 +78,7 @@ async fn wave_ended(
     (job, end): (&JobKey, &JobEnd),
     now: Timestamp,
 ) -> anyhow::Result<Handled> {
-    let (mut rollout, version) = app
-        .store
-        .rollout(id)
-        .await?
-        .with_context(|| format!("the rollout {id} is not known"))?;
+    let (mut rollout, version) = app.known_rollout(id).await?;
 
     let finished = rollout.ended(wave, job, end, now);
     let next = rollout.advance(now);

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use url::Url;
 
 use crate::core::event::Event;
-use crate::core::ids::{ForgeHost, Pull, Repo};
+use crate::core::ids::{ForgeHost, Pull, Repo, RolloutId};
 use crate::core::key::DerivedKey;
 use crate::core::rollout::Rollout;
 use crate::core::rollout::planning::Wish;
@@ -61,6 +61,12 @@ impl App {
             .await?
             .pop()
             .map(|(rollout, _)| rollout))
+    }
+
+    /// A rollout that must be stored, and the version to save it at.
+    async fn known_rollout(&self, id: &RolloutId) -> anyhow::Result<(Rollout, i64)> {
+        let stored = self.store.rollout(id).await?;
+        stored.with_context(|| format!("the rollout {id} is not known"))
     }
 
     /// The page of a rollout.

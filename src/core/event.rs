@@ -123,6 +123,41 @@ impl Event {
         }
     }
 
+    /// The pull request it is about, if it is about one.
+    pub fn pull(&self) -> Option<&Pull> {
+        match self {
+            Self::PullOpened { pull, .. }
+            | Self::PullPushed { pull, .. }
+            | Self::PullRetargeted { pull, .. }
+            | Self::PullClosed { pull, .. }
+            | Self::Commented(Commented { pull, .. })
+            | Self::Reviewed { pull, .. }
+            | Self::NoteStale { pull } => Some(pull),
+            Self::BranchPushed { .. }
+            | Self::JobEnded { .. }
+            | Self::Installed { .. }
+            | Self::Removed { .. }
+            | Self::WaveCalled { .. } => None,
+        }
+    }
+
+    /// The repositories it is about.
+    pub fn repos(&self) -> &[Repo] {
+        match self {
+            Self::PullOpened { pull, .. }
+            | Self::PullPushed { pull, .. }
+            | Self::PullRetargeted { pull, .. }
+            | Self::PullClosed { pull, .. }
+            | Self::Commented(Commented { pull, .. })
+            | Self::Reviewed { pull, .. }
+            | Self::NoteStale { pull } => std::slice::from_ref(&pull.repo),
+            Self::BranchPushed { repo, .. }
+            | Self::JobEnded { repo, .. }
+            | Self::WaveCalled { repo, .. } => std::slice::from_ref(repo),
+            Self::Installed { repos } | Self::Removed { repos } => repos,
+        }
+    }
+
     /// The event's name in logs and metrics.
     pub fn name(&self) -> &'static str {
         match self {

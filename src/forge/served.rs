@@ -5,7 +5,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::core::config::server::ForgeOptions;
-use crate::core::event::{Commented, Event};
+use crate::core::event::Event;
 use crate::core::ids::{Repo, RepoName};
 use crate::forge::Ignored;
 
@@ -78,21 +78,7 @@ impl ServedForge {
     }
 
     fn is_about_served(&self, event: &Event) -> bool {
-        match event {
-            Event::PullOpened { pull, .. }
-            | Event::PullPushed { pull, .. }
-            | Event::PullRetargeted { pull, .. }
-            | Event::PullClosed { pull, .. }
-            | Event::Commented(Commented { pull, .. })
-            | Event::Reviewed { pull, .. }
-            | Event::NoteStale { pull } => self.is_served(&pull.repo.name),
-            Event::BranchPushed { repo, .. }
-            | Event::JobEnded { repo, .. }
-            | Event::WaveCalled { repo, .. } => self.is_served(&repo.name),
-            Event::Installed { repos } | Event::Removed { repos } => {
-                repos.iter().any(|it| self.is_served(&it.name))
-            }
-        }
+        event.repos().iter().any(|it| self.is_served(&it.name))
     }
 }
 

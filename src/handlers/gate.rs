@@ -9,7 +9,7 @@ use crate::core::job::{Answer, JobKey, JobSpec, Question, Work};
 use crate::core::plan::mask::Run;
 use crate::core::rollout::Rollout;
 use crate::core::rollout::answer::Decided;
-use crate::core::rollout::step::{self, Asked};
+use crate::core::rollout::ended::{self, Asked};
 use crate::handlers::desk::Desk;
 use crate::handlers::{App, note};
 use crate::ledger::Ledger;
@@ -30,7 +30,7 @@ pub async fn ask(
     else {
         bail!("the job {} has no gate to ask at", job.key);
     };
-    let runs = step::sealed(question.plans, &app.digest_key);
+    let runs = ended::sealed(question.plans, &app.digest_key);
     let (mut rollout, version) = app.known_rollout(id).await?;
     if !rollout.is_asking(*number, job.key.attempt) {
         return Ok(Answer::StandDown);

@@ -1,8 +1,7 @@
 //! What people read of a delivery that was given up.
 
 use crate::core::effect::Effect;
-use crate::core::event::{Commented, Event};
-use crate::core::ids::Pull;
+use crate::core::event::Event;
 use crate::core::note::reply;
 use crate::core::refusal::Refusal;
 use crate::store::Claimed;
@@ -10,7 +9,7 @@ use crate::store::Claimed;
 /// Answers on the pull request that a delivery is about, if it is about one: what was not done, why, what to do.
 pub(super) fn answer(claimed: &Claimed, error: &str) -> Option<Effect> {
     Some(Effect::Reply {
-        pull: pull_of(&claimed.event)?.clone(),
+        pull: claimed.event.pull()?.clone(),
         key: format!("given-up-{}", claimed.id),
         text: text(&claimed.event, claimed.attempt, error),
     })
@@ -39,21 +38,4 @@ fn text(event: &Event, tries: u32, error: &str) -> String {
     };
     let why = format!("It failed {tries} times, at last with: {error}.");
     reply::refused(&[Refusal::new(what, why, again)])
-}
-
-fn pull_of(event: &Event) -> Option<&Pull> {
-    match event {
-        Event::PullOpened { pull, .. }
-        | Event::PullPushed { pull, .. }
-        | Event::PullRetargeted { pull, .. }
-        | Event::PullClosed { pull, .. }
-        | Event::Commented(Commented { pull, .. })
-        | Event::Reviewed { pull, .. }
-        | Event::NoteStale { pull } => Some(pull),
-        Event::BranchPushed { .. }
-        | Event::JobEnded { .. }
-        | Event::Installed { .. }
-        | Event::Removed { .. }
-        | Event::WaveCalled { .. } => None,
-    }
 }

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod approve;
+pub mod ended;
 pub mod planned;
 pub mod planning;
 pub mod pull;

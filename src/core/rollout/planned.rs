@@ -7,7 +7,7 @@ use crate::core::key::DerivedKey;
 use crate::core::outcome::Outcome;
 use crate::core::plan::Plan;
 use crate::core::rollout::pull::{Kept, Planning, PullMemory};
-use crate::core::rollout::{Unplanned, step};
+use crate::core::rollout::{Unplanned, ended};
 
 /// Takes the end of a plan job; one of an older attempt changes nothing and answers false.
 pub fn planned(memory: &mut PullMemory, job: &JobKey, end: JobEnd, key: &DerivedKey) -> bool {
@@ -45,7 +45,7 @@ fn found(end: JobEnd, key: &DerivedKey) -> Result<Made, String> {
     };
     match (report.survey, report.error, report.outcome) {
         (Some(survey), None, Outcome::Done | Outcome::Failed) => {
-            let (plans, unplanned) = step::sorted(step::sealed(report.plans, key));
+            let (plans, unplanned) = ended::sorted(ended::sealed(report.plans, key));
             Ok(Made {
                 survey,
                 plans,

@@ -1,6 +1,9 @@
 //! How a rollout moves, as a conversation.
 
 use super::*;
+use crate::core::job::{JobEnd, Report};
+use crate::core::outcome::Outcome;
+use crate::core::rollout::ended::Asked;
 use crate::core::rollout::tests::{digest, now, rollout};
 
 fn two_waves() -> Rollout {

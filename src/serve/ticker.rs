@@ -46,14 +46,17 @@ async fn clear_away(server: &Server) {
 /// Looks at every running job; one that cannot be looked at keeps no other from it.
 pub(super) async fn sweep(server: &Server, now: Timestamp) -> sqlx::Result<()> {
     let jobs = &server.app.store.jobs;
-    let expired: Vec<_> = jobs.expired(now).await?;
-    let is_expired = |key: &JobKey| expired.iter().any(|it| it.spec.key == *key);
+    let expired = jobs.expired(now).await?;
     for job in jobs.running().await? {
         if job.started_at.is_none_or(|it| it > now - COMING_UP) {
             continue;
         }
         let key = &job.spec.key;
-        if let Err(error) = look_after(server, &job, is_expired(key)).await {
+        let looked = match expired.iter().any(|it| it.spec.key == *key) {
+            true => look_after_silent(server, key).await,
+            false => look_after(server, key).await,
+        };
+        if let Err(error) = looked {
             tracing::error!(job = %key, error = format!("{error:#}"), "a job could not be looked after");
         }
     }
@@ -61,26 +64,27 @@ pub(super) async fn sweep(server: &Server, now: Timestamp) -> sqlx::Result<()> {
 }
 
 /// A job that is gone without a word is seen at once, not only when its lease ends.
-async fn look_after(server: &Server, job: &Job, is_expired: bool) -> anyhow::Result<()> {
-    let (key, jobs) = (&job.spec.key, &server.app.store.jobs);
-    match (server.world.executor.look(key).await?, is_expired) {
-        // Its last word, or a beat, may have been stored since the jobs were read; then it is not lost.
-        (Seen::Gone, _) => {
-            if find(jobs.running().await?, key).is_some() {
-                dispatch::lost(server, key, "Its process is gone without a word.").await?;
-            }
-        }
-        (Seen::Alive, true) => {
-            if find(jobs.expired(Timestamp::now()).await?, key).is_some() {
-                server.world.executor.cancel(key).await?;
-                // Never queued again: two processes of one attempt must not run side by side.
-                let why = "It did not report for the length of its lease.";
-                dispatch::lost(server, key, why).await?;
-            }
-        }
-        (Seen::Alive, false) => {}
+async fn look_after(server: &Server, key: &JobKey) -> anyhow::Result<Seen> {
+    let seen = server.world.executor.look(key).await?;
+    // Its last word may have been stored since the jobs were read; then it is not lost.
+    if seen == Seen::Gone && find(server.app.store.jobs.running().await?, key).is_some() {
+        dispatch::lost(server, key, "Its process is gone without a word.").await?;
     }
-    Ok(())
+    Ok(seen)
+}
+
+/// A job whose lease has ended is stopped where it still lives.
+async fn look_after_silent(server: &Server, key: &JobKey) -> anyhow::Result<Seen> {
+    let seen = look_after(server, key).await?;
+    // A beat may have been stored since the jobs were read; then it is not lost.
+    let expired = server.app.store.jobs.expired(Timestamp::now()).await?;
+    if seen == Seen::Alive && find(expired, key).is_some() {
+        server.world.executor.cancel(key).await?;
+        // Never queued again: two processes of one attempt must not run side by side.
+        let why = "It did not report for the length of its lease.";
+        dispatch::lost(server, key, why).await?;
+    }
+    Ok(seen)
 }
 
 fn find(jobs: Vec<Job>, key: &JobKey) -> Option<Job> {

@@ -34,6 +34,7 @@ pub struct Job {
 
 #[derive(sqlx::FromRow)]
 pub(super) struct Row {
+    pub(super) number: i64,
     spec: String,
     state: String,
     starts: i64,
@@ -44,8 +45,9 @@ pub(super) struct Row {
     ended_at: Option<i64>,
 }
 
-pub(super) fn jobs(rows: Vec<Row>) -> sqlx::Result<Vec<Job>> {
-    rows.into_iter().map(job).collect()
+/// The rows that can be read: one that another version of this program wrote must not hide the others.
+pub(super) fn jobs(rows: Vec<Row>) -> Vec<Job> {
+    rows.into_iter().filter_map(|it| job(it).ok()).collect()
 }
 
 pub(super) fn job(row: Row) -> sqlx::Result<Job> {

@@ -88,7 +88,7 @@ pub struct JobCounts {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT spec, state, starts, beaten, doing, added_at, started_at, ended_at FROM jobs ",
+            "SELECT number, spec, state, starts, beaten, doing, added_at, started_at, ended_at FROM jobs ",
             $rest
         )
     };
@@ -115,13 +115,32 @@ impl Jobs {
         now: Timestamp,
         lease: SignedDuration,
     ) -> sqlx::Result<Option<Job>> {
+        while let Some(row) = self.start_row(parallel, now, lease).await? {
+            let number = row.number;
+            match job(row) {
+                Ok(job) => return Ok(Some(job)),
+                Err(error) => self.bury(number, &error, now).await?,
+            }
+        }
+        Ok(None)
+    }
+
+    async fn start_row(
+        &self,
+        parallel: usize,
+        now: Timestamp,
+        lease: SignedDuration,
+    ) -> sqlx::Result<Option<Row>> {
+        const WAITS: &str = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'queued')";
         const SQL: &str = "UPDATE jobs
             SET state = 'running', starts = starts + 1, started_at = $1, lease_until = $2
             WHERE number = (
                 SELECT number FROM jobs WHERE state = 'queued' AND run_at <= $1 ORDER BY number LIMIT 1)
             AND (SELECT count(*) FROM jobs WHERE state = 'running') < $3
-            RETURNING spec, state, starts, beaten, doing, added_at, started_at, ended_at";
-        if self.queued(1).await?.is_empty() {
+            RETURNING number, spec, state, starts, beaten, doing, added_at, started_at, ended_at";
+        let waits: bool =
+            on!(read &self.db, run => sqlx::query_scalar(WAITS).fetch_one(run).await)?;
+        if !waits {
             return Ok(None);
         }
         let mut tx = self.db.begin().await?;
@@ -132,9 +151,18 @@ impl Jobs {
             sqlx::query_as(SQL).bind(millis(now)).bind(millis(now + lease)).bind(parallel)
                 .fetch_optional(run).await
         })?;
-        let job = row.map(job).transpose()?;
         tx.commit().await?;
-        Ok(job)
+        Ok(row)
+    }
+
+    /// Ends a job that cannot be read: another version of this program wrote it, and it must not keep others waiting.
+    async fn bury(&self, number: i64, error: &sqlx::Error, now: Timestamp) -> sqlx::Result<()> {
+        const SQL: &str = "UPDATE jobs
+            SET state = 'lost', ended_at = $2, lease_until = NULL, doing = $3 WHERE number = $1";
+        let why = format!("it cannot be read: {error}");
+        on!(write &self.db, run => {
+            sqlx::query(SQL).bind(number).bind(millis(now)).bind(why).execute(run).await.map(drop)
+        })
     }
 
     /// Queues a job again that could not be started, or never reported, for `run_at`.
@@ -153,22 +181,31 @@ impl Jobs {
         let rows = on!(read &self.db, run => {
             sqlx::query_as(SQL).bind(i64::from(limit)).fetch_all(run).await
         })?;
-        jobs(rows)
+        Ok(jobs(rows))
     }
 
     /// All jobs that run, oldest first.
     pub async fn running(&self) -> sqlx::Result<Vec<Job>> {
         const SQL: &str = select!("WHERE state = 'running' ORDER BY number");
-        jobs(on!(read &self.db, run => sqlx::query_as(SQL).fetch_all(run).await)?)
+        let rows = on!(read &self.db, run => sqlx::query_as(SQL).fetch_all(run).await)?;
+        Ok(jobs(rows))
     }
 
-    /// Running jobs whose lease has ended.
+    /// Running jobs whose lease has ended; one that cannot be read is over with it.
     pub async fn expired(&self, now: Timestamp) -> sqlx::Result<Vec<Job>> {
         const SQL: &str = select!("WHERE state = 'running' AND lease_until <= $1 ORDER BY number");
-        let rows = on!(read &self.db, run => {
+        let rows: Vec<Row> = on!(read &self.db, run => {
             sqlx::query_as(SQL).bind(millis(now)).fetch_all(run).await
         })?;
-        jobs(rows)
+        let mut expired = Vec::new();
+        for row in rows {
+            let number = row.number;
+            match job(row) {
+                Ok(job) => expired.push(job),
+                Err(error) => self.bury(number, &error, now).await?,
+            }
+        }
+        Ok(expired)
     }
 
     /// Counts what waits and what runs.

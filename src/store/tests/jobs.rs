@@ -295,3 +295,23 @@ async fn only_the_newest_running_attempt_is_current() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_job_that_cannot_be_read_keeps_no_other_from_its_turn() {
+    const SPOIL: &str = "UPDATE jobs SET spec = '{\"written\": \"by a later version\"}'
+        WHERE part IN ('queued', 'running')";
+    on_each(async |store| {
+        add_and_start(&store, &job("running", 1)).await;
+        add(&store, &job("queued", 1)).await;
+        add(&store, &job("good", 1)).await;
+        on!(write &store.db, run => sqlx::query(SPOIL).execute(run).await.map(drop)).unwrap();
+
+        assert_eq!(start(&store, at(0)).await.as_deref(), Some("good/1"));
+        let running = store.jobs.running().await.unwrap();
+        assert_eq!(running.len(), 1, "the one that can be read");
+        assert_eq!(store.jobs.expired(at(3600)).await.unwrap().len(), 1);
+        let left = store.jobs.counts().await.unwrap();
+        assert_eq!((left.queued, left.running), (0, 1), "both others are over");
+    })
+    .await;
+}

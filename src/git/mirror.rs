@@ -24,6 +24,15 @@ pub struct Mirror {
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
+/// What the remote says of a branch, and of its own default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heads {
+    /// None when there is no such branch.
+    pub tip: Option<Sha>,
+    /// None when the remote has no branch yet.
+    pub default: Option<Branch>,
+}
+
 /// A mirror is read like any repository.
 impl Deref for Mirror {
     type Target = Repository;
@@ -64,24 +73,25 @@ impl Mirror {
 
     /// The commit a branch of the remote is at, none when there is no such branch. Fetches nothing.
     pub async fn remote_tip(&self, branch: &Branch) -> anyhow::Result<Option<Sha>> {
-        let remote = self.remote()?;
+        Ok(self.heads(branch).await?.tip)
+    }
+
+    /// The commit a branch of the remote is at, and which branch is the default: one question. Fetches nothing.
+    pub async fn heads(&self, branch: &Branch) -> anyhow::Result<Heads> {
         let name = format!("refs/heads/{branch}");
-        let program = command::git_with(self.dir(), remote).args([
-            "ls-remote",
-            "--quiet",
-            "--",
-            &remote.url,
-            &name,
-        ]);
-        let what = format!("see where {branch} of {} is", remote.url);
-        let said = command::output(program, &what).await?;
+        let what = format!("see where {branch} is");
+        let said = self.ls_remote(&["HEAD", &name], &what).await?;
         // A pattern matches the end of a name, so other refs may be listed beside ours.
-        String::from_utf8_lossy(&said)
+        let tip = said
             .lines()
             .filter_map(|it| it.split_once('\t'))
             .find(|(_, found)| *found == name)
             .map(|(tip, _)| sha(tip.as_bytes()))
-            .transpose()
+            .transpose()?;
+        Ok(Heads {
+            tip,
+            default: head(&said)?,
+        })
     }
 
     /// Where the mirror of a repository stands below `mirrors`: by forge and number, so that a rename moves nothing.
@@ -93,21 +103,18 @@ impl Mirror {
 
     /// The remote's default branch; none when it has no branch yet.
     pub async fn default_branch(&self) -> anyhow::Result<Option<Branch>> {
+        let what = "see which branch is the default";
+        head(&self.ls_remote(&["HEAD"], what).await?)
+    }
+
+    async fn ls_remote(&self, names: &[&str], what: &str) -> anyhow::Result<String> {
         let remote = self.remote()?;
-        let program = command::git_with(self.dir(), remote).args([
-            "ls-remote",
-            "--symref",
-            "--",
-            &remote.url,
-            "HEAD",
-        ]);
-        let what = format!("see which branch of {} is the default", remote.url);
+        let program = command::git_with(self.dir(), remote)
+            .args(["ls-remote", "--quiet", "--symref", "--", &remote.url])
+            .args(names);
+        let what = format!("{what} in {}", remote.url);
         let said = command::output(program, &what).await?;
-        let text = String::from_utf8_lossy(&said);
-        let name = text
-            .lines()
-            .find_map(|it| it.strip_prefix("ref: refs/heads/")?.split('\t').next());
-        Ok(name.map(Branch::try_from).transpose()?)
+        Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
     pub(super) fn remote(&self) -> anyhow::Result<&Remote> {
@@ -127,6 +134,15 @@ impl Mirror {
         command::output(program, &format!("fetch from {}", remote.url)).await?;
         Ok(())
     }
+}
+
+/// The branch that `HEAD` stands for in what `ls-remote --symref` said.
+fn head(said: &str) -> anyhow::Result<Option<Branch>> {
+    let name = said.lines().find_map(|it| {
+        let (name, of) = it.strip_prefix("ref: refs/heads/")?.split_once('\t')?;
+        (of == "HEAD").then_some(name)
+    });
+    Ok(name.map(Branch::try_from).transpose()?)
 }
 
 fn turn(dir: &Path) -> Arc<tokio::sync::Mutex<()>> {

@@ -25,13 +25,19 @@ pub(super) async fn of_pull(
 ) -> anyhow::Result<Vec<Effect>> {
     let rollout = app.rollout_of(&memory.pull).await?;
     let page = rollout.as_ref().map(|it| app.page_of(it));
+    let heads = desk.mirror.heads(&memory.details.target).await?;
+    let base = match &rollout {
+        Some(rollout) => Some(rollout.base()),
+        None => heads.tip.as_ref().map(Base::of_pull),
+    };
     let input = PullNote {
         memory,
         rollout: rollout.as_ref(),
         sets: &approve::sets_before_merge(memory),
         approved: &BTreeMap::new(),
         radius: &radius_of(memory, rollout.as_ref()),
-        allowed: &allowed(desk, memory, rollout.as_ref()).await?,
+        allowed: &allowed_at(desk, base).await?,
+        default_branch: heads.default.as_ref(),
         page: page.as_deref(),
         max_chars: desk.forge.limits().note_chars,
     };
@@ -79,7 +85,7 @@ fn of_commit(app: &App, forge: &dyn Forge, rollout: &Rollout) -> Effect {
     set(&rollout.repo, &rollout.commit, status)
 }
 
-/// What the rules at base allow; rules that cannot be read are said elsewhere, and hold everything.
+/// What the rules allow that judge a pull request, or its rollout.
 pub(super) async fn allowed(
     desk: &Desk,
     memory: &PullMemory,
@@ -87,12 +93,16 @@ pub(super) async fn allowed(
 ) -> anyhow::Result<Allowed> {
     let base = match rollout {
         Some(rollout) => Some(rollout.base()),
-        None => desk
-            .mirror
-            .remote_tip(&memory.details.target)
-            .await?
-            .map(|tip| Base::of_pull(&tip)),
+        None => {
+            let tip = desk.mirror.remote_tip(&memory.details.target).await?;
+            tip.as_ref().map(Base::of_pull)
+        }
     };
+    allowed_at(desk, base).await
+}
+
+/// What the rules at base allow; rules that cannot be read are said elsewhere, and hold everything.
+async fn allowed_at(desk: &Desk, base: Option<Base>) -> anyhow::Result<Allowed> {
     let rules = match base {
         Some(base) => desk.rules(&base).await?.ok(),
         None => None,

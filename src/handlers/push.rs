@@ -27,12 +27,11 @@ pub(super) struct Push<'a> {
 /// Starts the rollout of a push to the default branch.
 pub(super) async fn pushed(app: &App, push: &Push<'_>, now: Timestamp) -> anyhow::Result<Handled> {
     let desk = Desk::open(app, push.repo).await?;
-    if desk.mirror.default_branch().await?.as_ref() != Some(push.branch) {
-        return Ok(Handled::default());
-    }
-    let Some(standing) = standing(app, &desk, push).await? else {
+    let heads = desk.mirror.heads(push.branch).await?;
+    let (Some(tip), true) = (heads.tip, heads.default.as_ref() == Some(push.branch)) else {
         return Ok(Handled::default());
     };
+    let standing = standing(app, &desk, push, tip).await?;
     let Some(after) = standing.next().cloned() else {
         return Ok(Handled::default());
     };
@@ -73,11 +72,8 @@ fn held_up(pushed: &Pushed, why: &str) -> Handled {
     }
 }
 
-/// Looks where the branch really stands; none when it is gone.
-async fn standing(app: &App, desk: &Desk, push: &Push<'_>) -> anyhow::Result<Option<Standing>> {
-    let Some(tip) = desk.mirror.remote_tip(push.branch).await? else {
-        return Ok(None);
-    };
+/// Looks where the branch stands beside what was handled and what the event said.
+async fn standing(app: &App, desk: &Desk, push: &Push<'_>, tip: Sha) -> anyhow::Result<Standing> {
     let name = format!("refs/heads/{}", push.branch);
     desk.mirror.fetch(&[&pull::kept(&name)]).await?;
     let handled = app.store.tip(push.repo, push.branch).await?;
@@ -88,12 +84,12 @@ async fn standing(app: &App, desk: &Desk, push: &Push<'_>) -> anyhow::Result<Opt
             Some(handled) => said != *handled && descends(desk, handled, &said).await?,
             None => true,
         };
-    Ok(Some(Standing {
+    Ok(Standing {
         handled,
         tip,
         said,
         is_on_the_way,
-    }))
+    })
 }
 
 /// Whether a commit came on top of another that is still there.

@@ -22,6 +22,20 @@ async fn a_pull_request_has_one_note_that_follows_its_head() {
 }
 
 #[tokio::test]
+async fn a_pull_request_into_another_branch_promises_nothing() {
+    let Some(mut world) = World::on_github().await else {
+        return;
+    };
+    let pull = world.open("replace the network", replaces("network")).await;
+    world.retarget(&pull, "next").await;
+    let note = world.note(&pull).await;
+    assert!(note.contains("**Its merge lets nothing out**"), "{note}");
+    let status = world.status(&pull.head, "tidegate/apply").await;
+    assert_eq!(status, "success: nothing: next is not the default branch");
+    world.end().await;
+}
+
+#[tokio::test]
 async fn a_head_that_was_left_while_it_was_planned_is_not_pending_for_good() {
     let Some(mut world) = World::on_github().await else {
         return;

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use crate::core::command::{Allowed, Command};
 use crate::core::effect::Note;
 use crate::core::estate::radius::Radius;
-use crate::core::ids::{Digest, Sha, WaveNumber};
+use crate::core::ids::{Branch, Digest, Sha, WaveNumber};
 use crate::core::note::fit::{Parts, Rank};
 use crate::core::note::plan::Planned;
 use crate::core::note::text::{code, count, fence, fold, link, prose, sentences};
@@ -45,10 +45,22 @@ pub struct PullNote<'a> {
     pub radius: &'a Radius,
     /// The rules at base, and how commands are written on this forge.
     pub allowed: &'a Allowed,
+    /// The only branch that lets anything out; none when it is not known.
+    pub default_branch: Option<&'a Branch>,
     /// The page that shows everything.
     pub page: Option<&'a str>,
     /// The forge's limit.
     pub max_chars: usize,
+}
+
+impl PullNote<'_> {
+    /// The branch it goes into, when its merge there lets nothing out.
+    fn elsewhere(&self) -> Option<&Branch> {
+        let target = &self.memory.details.target;
+        self.default_branch
+            .filter(|it| *it != target && self.rollout.is_none())
+            .map(|_| target)
+    }
 }
 
 /// Writes a pull request's note, and says which approvals a reader could give.
@@ -189,6 +201,9 @@ fn scope(input: &PullNote, waves: &[WaveView]) -> String {
 fn body(input: &PullNote, head: String, waves: &[WaveView]) -> Parts {
     let mut parts = Parts::default();
     parts.add(Rank::Frame, head);
+    if let Some(branch) = input.elsewhere() {
+        parts.add(Rank::Call, goes_elsewhere(branch));
+    }
     change::add_failures(&mut parts, waves);
     if input.rollout.is_none() && waves.iter().any(|it| !it.unplanned.is_empty()) {
         parts.add(Rank::Call, how_to_plan_again(input));
@@ -208,6 +223,14 @@ fn body(input: &PullNote, head: String, waves: &[WaveView]) -> Parts {
         format!("\n{help} lists what can be said here.\n"),
     );
     parts
+}
+
+fn goes_elsewhere(branch: &Branch) -> String {
+    format!(
+        "\n**Its merge lets nothing out**: it goes into {}, which is not the default branch. \
+         What reaches the default branch is planned and approved there.\n",
+        code(branch.as_str())
+    )
 }
 
 fn how_to_plan_again(input: &PullNote) -> String {

@@ -23,6 +23,8 @@ pub(super) struct Planned<'a> {
 enum Outlook<'a> {
     /// Its plans do nothing.
     Nothing,
+    /// The merge is not into the branch that lets changes out.
+    Stays,
     /// It applies without asking.
     Free,
     Asks(&'a Digest),
@@ -92,6 +94,9 @@ fn outlook<'a>(input: &PullNote<'a>, view: &WaveView<'a>) -> Outlook<'a> {
     if view.plans.iter().all(|it| it.is_empty()) {
         return Outlook::Nothing;
     }
+    if input.elsewhere().is_some() {
+        return Outlook::Stays;
+    }
     let asks = match input.allowed.gate {
         Policy::Always => true,
         Policy::OnDestructive => view.plans.iter().any(|it| it.is_destructive()),
@@ -111,13 +116,14 @@ fn outlook<'a>(input: &PullNote<'a>, view: &WaveView<'a>) -> Outlook<'a> {
 fn is_known(outlook: &Outlook) -> bool {
     match outlook {
         Outlook::Free | Outlook::Asks(_) | Outlook::Approved(..) => true,
-        Outlook::Nothing | Outlook::Unknown => false,
+        Outlook::Nothing | Outlook::Stays | Outlook::Unknown => false,
     }
 }
 
 fn state(outlook: &Outlook) -> &'static str {
     match outlook {
         Outlook::Nothing => "nothing to apply",
+        Outlook::Stays => "not let out by this merge",
         Outlook::Free => "applies once merged",
         Outlook::Asks(_) => "**waits for an approval**",
         Outlook::Approved(..) => "approved, applies once merged",
@@ -128,7 +134,7 @@ fn state(outlook: &Outlook) -> &'static str {
 fn call(input: &PullNote, view: &WaveView, outlook: &Outlook) -> Option<String> {
     let number = view.number;
     match outlook {
-        Outlook::Nothing | Outlook::Free => None,
+        Outlook::Nothing | Outlook::Stays | Outlook::Free => None,
         Outlook::Asks(digest) => {
             let approvers = Approvers {
                 allowed: input.allowed,

@@ -87,6 +87,9 @@ fn before_the_merge(input: &PullNote) -> (StatusState, String) {
 }
 
 fn after_the_merge(input: &PullNote) -> String {
+    if let Some(branch) = input.elsewhere() {
+        return format!("nothing: {branch} is not the default branch");
+    }
     let Planning::Done {
         survey,
         plans,

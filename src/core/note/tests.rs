@@ -166,6 +166,18 @@ fn a_plan_under_a_gate_that_always_asks() {
 }
 
 #[test]
+fn a_merge_into_another_branch_asks_for_nothing_and_says_so() {
+    let case = open_case().elsewhere();
+    let note = check_note("plan-elsewhere", &case);
+    assert_eq!(note.asks, []);
+    let status = status::of_apply(&case.input());
+    assert_eq!(
+        status.description,
+        "nothing: next is not the default branch"
+    );
+}
+
+#[test]
 fn a_root_that_fails_is_in_the_open() {
     let mut case = open_case();
     let detail = "╷\n│ Error: Unsupported argument\n│\n│   on main.tf line 7, in resource \"terraform_data\" \"instance\":\n│    7:   imput = 3\n│\n│ An argument named \"imput\" is not expected here. Did you mean \"input\"?\n╵\n";

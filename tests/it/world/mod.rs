@@ -170,6 +170,16 @@ impl World {
         }
     }
 
+    /// Has a pull request go into another branch, made where `main` stands.
+    pub(crate) async fn retarget(&mut self, pull: &Pull, branch: &str) {
+        self.check_out(branch).await;
+        self.site.publish(ADA, REPO, branch).await;
+        let path = format!("/repos/{REPO}/pulls/{}", pull.number);
+        let body = json!({ "base": branch });
+        self.site.ask(ADA, Method::PATCH, &path, body).await;
+        self.settle().await;
+    }
+
     /// Pushes another commit to a pull request's branch, and answers the new head.
     pub(crate) async fn push_to(&mut self, pull: &Pull, change: Change) -> String {
         let branch = pull.branch.clone();

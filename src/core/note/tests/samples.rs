@@ -32,6 +32,7 @@ pub(super) struct Case {
     pub(super) approved: BTreeMap<WaveNumber, Vec<String>>,
     pub(super) radius: Radius,
     pub(super) allowed: Allowed,
+    pub(super) default_branch: Option<Branch>,
     pub(super) max_chars: usize,
 }
 
@@ -48,6 +49,7 @@ impl Case {
                 approval: ApprovalRules::default(),
                 spelling: Spelling::Bare,
             },
+            default_branch: None,
             max_chars: 65_536,
         }
     }
@@ -81,6 +83,7 @@ impl Case {
             approved: &self.approved,
             radius: &self.radius,
             allowed: &self.allowed,
+            default_branch: self.default_branch.as_ref(),
             page: Some(PAGE),
             max_chars: self.max_chars,
         }
@@ -88,6 +91,13 @@ impl Case {
 
     pub(super) fn note(&self) -> Note {
         pull_note(&self.input())
+    }
+
+    /// Has the pull request go into a branch that lets nothing out.
+    pub(super) fn elsewhere(mut self) -> Self {
+        self.memory.details.target = Branch::try_from("next").unwrap();
+        self.default_branch = Some(Branch::try_from("main").unwrap());
+        self
     }
 
     /// Takes a root's plan away: it failed, for this reason.

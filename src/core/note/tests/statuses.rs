@@ -37,6 +37,12 @@ fn a_root_without_a_plan_fails_the_plan() {
 }
 
 #[test]
+fn a_merge_into_another_branch_applies_nothing() {
+    let words = "nothing: next is not the default branch";
+    check_apply(&open_case().elsewhere(), (Success, words));
+}
+
+#[test]
 fn nothing_reached_is_a_success() {
     let case = Case::planned(survey(&[], &[]), Vec::new());
     check_plan(&case, (Success, "this change reaches no root"));

@@ -141,7 +141,7 @@ impl Talk<'_> {
         let Some(rollout) = &self.rollout else {
             return Err(Refusal::new(
                 Command::Apply { wave }.to_string(),
-                "this pull request is not merged, and waves go out after the merge.",
+                "This pull request is not merged, and waves go out after the merge.",
                 "Merge it; its waves start by themselves.",
             ));
         };
@@ -238,7 +238,7 @@ impl Talk<'_> {
         if jobs.is_empty() {
             return Err(Refusal::new(
                 "/cancel",
-                "no job of this pull request is running.",
+                "No job of this pull request is running.",
                 "",
             ));
         }

@@ -92,7 +92,7 @@ pub fn decide(inputs: &Inputs) -> Result<Waiting, Refusal> {
     let rules = inputs.rules.as_ref().map_err(|why| {
         Refusal::new(
             format!("/approve {}", chosen.gate),
-            format!("the rules at the base commit cannot be read: {why}"),
+            format!("The rules at the base commit cannot be read: {why}"),
             "Nothing applies until they can be read.",
         )
     })?;
@@ -114,7 +114,7 @@ fn is_let_out(inputs: &Inputs) -> Result<(), Refusal> {
     Err(Refusal::new(
         "/approve",
         format!(
-            "this pull request goes into `{target}`, which is not the default branch, so nothing of it is let out."
+            "This pull request goes into `{target}`, which is not the default branch, so nothing of it is let out."
         ),
         "What reaches the default branch is planned and approved there.",
     ))
@@ -228,16 +228,16 @@ fn choose<'a>(
         Err(Refusal::new(what.clone(), why, hint))
     };
     let found = match target {
-        Some(Target::Env) => return refuse("environments are not in this version yet.".to_owned()),
+        Some(Target::Env) => return refuse("Environments are not in this version yet.".to_owned()),
         Some(Target::Wave(number)) => waiting.iter().find(|it| it.wave == *number),
         None => match waiting {
             [only] => Some(only),
             [] => None,
-            _ => return refuse("several waves wait, and it does not say which one.".to_owned()),
+            _ => return refuse("Several waves wait, and it does not say which one.".to_owned()),
         },
     };
     let Some(found) = found else {
-        return refuse("that wave does not wait for an approval.".to_owned());
+        return refuse("That wave does not wait for an approval.".to_owned());
     };
     match digest.filter(|prefix| !prefix.begins(&found.digest)) {
         None => Ok(found),

@@ -112,7 +112,7 @@ pub fn are_reached(wanted: &[Root], memory: Option<&PullMemory>) -> Result<(), R
     };
     let (why, hint) = if roots.contains_key(first) {
         let why =
-            format!("this change does not reach `{first}`, so there is nothing to plan in it.");
+            format!("This change does not reach `{first}`, so there is nothing to plan in it.");
         (why, format!("It reaches {}.", listed(reached)))
     } else {
         let why = format!("`{first}` is not a root of this repository.");

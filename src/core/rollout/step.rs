@@ -95,7 +95,7 @@ impl Rollout {
         let refuse = |why: String, hint: &str| Err(Refusal::new(what.clone(), why, hint));
         let Some(current) = self.current() else {
             return refuse(
-                "every wave of this change has applied.".to_owned(),
+                "Every wave of this change has applied.".to_owned(),
                 "There is nothing left to run.",
             );
         };
@@ -135,7 +135,7 @@ impl Rollout {
                 .map(|it| it.gate().to_string())
                 .collect();
             return (
-                format!("this change does not reach wave-{wanted}."),
+                format!("This change does not reach wave-{wanted}."),
                 format!("It reaches {}.", reached.join(", ")),
             );
         };

@@ -46,7 +46,7 @@ fn a_wave_is_chosen_by_name_or_by_being_the_only_one() {
     let prefix = |digit: &str| DigestPrefix::read(&digit.repeat(12));
     let (none, one) = (vec![], vec![waiting(2, 'a')]);
     let both = vec![waiting(2, 'a'), waiting(3, 'b')];
-    let nothing = "that wave does not wait for an approval. Nothing of this pull request waits for an approval now.";
+    let nothing = "That wave does not wait for an approval. Nothing of this pull request waits for an approval now.";
     let table = [
         (&none, None, None, Err(nothing)),
         (&one, None, None, Ok(2)),
@@ -58,7 +58,7 @@ fn a_wave_is_chosen_by_name_or_by_being_the_only_one() {
             None,
             None,
             Err(
-                "several waves wait, and it does not say which one. These wait for an approval: `wave-2`, `wave-3`.",
+                "Several waves wait, and it does not say which one. These wait for an approval: `wave-2`, `wave-3`.",
             ),
         ),
         (
@@ -66,14 +66,14 @@ fn a_wave_is_chosen_by_name_or_by_being_the_only_one() {
             wave(7),
             None,
             Err(
-                "that wave does not wait for an approval. These wait for an approval: `wave-2`, `wave-3`.",
+                "That wave does not wait for an approval. These wait for an approval: `wave-2`, `wave-3`.",
             ),
         ),
         (
             &one,
             Some(Target::Env),
             None,
-            Err("environments are not in this version yet. These wait for an approval: `wave-2`."),
+            Err("Environments are not in this version yet. These wait for an approval: `wave-2`."),
         ),
         (
             &one,
@@ -172,7 +172,7 @@ fn what_was_seen_must_be_what_the_wave_plans_now() {
 #[test]
 fn what_goes_into_another_branch_is_not_approved() {
     let refused = approved_into("release", 9, Role::Write, Ok(ApprovalRules::default()));
-    let why = "this pull request goes into `main`, which is not the default branch, so nothing of it is let out.";
+    let why = "This pull request goes into `main`, which is not the default branch, so nothing of it is let out.";
     assert_eq!(refused, Err(why.to_owned()));
 }
 
@@ -229,7 +229,7 @@ fn neither_who_opened_a_pull_request_nor_who_pushed_to_it_approves_it() {
         mode: Mode::Ledger,
         author,
     };
-    let unreadable = "the rules at the base commit cannot be read: line 3 is no YAML";
+    let unreadable = "The rules at the base commit cannot be read: line 3 is no YAML";
     let table = [
         (9, Role::Write, Ok(rules(false)), Ok(1)),
         (1, Role::Admin, Ok(rules(false)), Err(theirs)),

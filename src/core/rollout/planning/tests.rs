@@ -293,7 +293,7 @@ fn a_root_that_is_unknown_or_not_reached_is_refused_with_the_list() {
         (
             "idle",
             Some(
-                "this change does not reach `idle`, so there is nothing to plan in it. It reaches `database`, `dns`, `network`.",
+                "This change does not reach `idle`, so there is nothing to plan in it. It reaches `database`, `dns`, `network`.",
             ),
         ),
     ];

@@ -95,7 +95,7 @@ fn what_cannot_be_called_is_refused_with_the_reason() {
     let why = |result: Result<JobSpec, Refusal>| result.unwrap_err().why;
     assert_eq!(
         why(rollout.call(Some(WaveNumber(9)), now())),
-        "this change does not reach wave-9."
+        "This change does not reach wave-9."
     );
     assert_eq!(
         why(rollout.call(Some(WaveNumber(3)), now())),

@@ -7,6 +7,7 @@ mod comment;
 mod delivery;
 mod forges;
 mod gate;
+mod isolation;
 mod leash;
 mod manifests;
 mod pull;

@@ -140,6 +140,8 @@ fn executor(place: &Place) -> Local {
         folder: place.folder.join("jobs"),
         plan_env: variables.to_vec(),
         apply_env: variables.to_vec(),
+        plan_account: None,
+        apply_account: None,
         grace: Duration::from_secs(30),
     })
     .unwrap()

@@ -1,11 +1,12 @@
 //! What code of a pull request reaches of the server: a server of its own process, and a plan that spies on it.
 
 use std::fs::{self, Permissions};
+use std::io::Read;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -20,7 +21,7 @@ use crate::world::site::{REPO, SECRET, Site, token};
 const NOBODY: u32 = 65_534;
 
 /// How long anything may take; then it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a spying plan says that it could read, in this order.
 const SPIED: [&str; 5] = ["environment", "database", "key", "token", "log"];
@@ -111,10 +112,19 @@ impl Home {
     }
 
     /// Starts a server that must not start, and answers how it ended and what it said.
-    fn refused(&self, mut command: Command) -> (Option<i32>, String) {
-        let Output { status, stderr, .. } = command.output().unwrap();
-        let said = String::from_utf8(stderr).unwrap();
-        (status.code(), said)
+    async fn refused(&self, mut command: Command) -> (Option<i32>, String) {
+        let mut server = Server(command.spawn().unwrap());
+        let start = Instant::now();
+        loop {
+            if let Some(status) = server.0.try_wait().unwrap() {
+                let mut said = String::new();
+                let mut stderr = server.0.stderr.take().unwrap();
+                stderr.read_to_string(&mut said).unwrap();
+                return (status.code(), said);
+            }
+            assert!(start.elapsed() < PATIENCE, "the server starts");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 }
 
@@ -239,21 +249,21 @@ async fn a_servers_environment_is_closed_to_others_of_its_user() {
     assert_eq!(read.stdout, b"");
 }
 
-#[test]
-fn a_server_does_not_start_for_a_user_that_is_not_there() {
+#[tokio::test]
+async fn a_server_does_not_start_for_a_user_that_is_not_there() {
     if !is_root() {
         return;
     }
     let home = Home::new();
     home.write_server_file("http://127.0.0.1:1", "{user: no-such-user}");
-    let (code, said) = home.refused(home.serve());
+    let (code, said) = home.refused(home.serve()).await;
     assert_eq!(code, Some(2), "{said}");
     let wanted = "`executor.user`: there is no user no-such-user on this machine";
     assert!(said.contains(wanted), "{said}");
 }
 
-#[test]
-fn a_server_that_is_not_root_starts_no_job_as_another_user() {
+#[tokio::test]
+async fn a_server_that_is_not_root_starts_no_job_as_another_user() {
     let home = Home::new();
     home.write_server_file("http://127.0.0.1:1", "{user: daemon}");
     fs::create_dir(home.path("data")).unwrap();
@@ -261,34 +271,34 @@ fn a_server_that_is_not_root_starts_no_job_as_another_user() {
     if geteuid().is_root() {
         serve.uid(NOBODY).gid(NOBODY);
     }
-    let (code, said) = home.refused(serve);
+    let (code, said) = home.refused(serve).await;
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("only a server that runs as root"), "{said}");
 }
 
-#[test]
-fn a_server_does_not_start_with_a_secret_that_jobs_could_read() {
+#[tokio::test]
+async fn a_server_does_not_start_with_a_secret_that_jobs_could_read() {
     if !is_root() {
         return;
     }
     let home = Home::new();
     home.write_server_file("http://127.0.0.1:1", "{user: nobody}");
     set_mode(&home.path("secret"), 0o644);
-    let (code, said) = home.refused(home.serve());
+    let (code, said) = home.refused(home.serve()).await;
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("could read the secret in"), "{said}");
     assert!(said.contains("/secret: close it"), "{said}");
 }
 
-#[test]
-fn a_server_does_not_start_where_its_jobs_could_not_work() {
+#[tokio::test]
+async fn a_server_does_not_start_where_its_jobs_could_not_work() {
     if !is_root() {
         return;
     }
     let home = Home::new();
     home.write_server_file("http://127.0.0.1:1", "{user: nobody}");
     set_mode(home.folder.path(), 0o700);
-    let (code, said) = home.refused(home.serve());
+    let (code, said) = home.refused(home.serve()).await;
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("is closed to it"), "{said}");
 }

@@ -53,16 +53,24 @@ async fn programs_that_a_repository_configures_do_not_run() {
 }
 
 #[tokio::test]
-async fn filters_that_a_repository_asks_for_do_not_run() {
+async fn filters_of_the_machine_do_not_run_on_what_a_repository_gives_them() {
     let world = World::new().await;
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
-    let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n* filter=evil ident\n";
+    let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n";
     let files = [(".gitattributes", attributes), ("a.bin", pointer)];
     let first = world.land(None, &files).await;
     let dir = world.folder("checkout");
     checkout(&dir, &world.remote(), &[&first]).await.unwrap();
+    let filter = format!("[filter \"lfs\"]\n\tsmudge = {}\n", script(&world));
+    std::fs::write(world.folder(".gitconfig"), &filter).unwrap();
+    std::fs::remove_file(dir.join("a.bin")).unwrap();
+    let again = command::git(&dir)
+        .env("HOME", world.home.path())
+        .env("GIT_CONFIG_SYSTEM", world.folder(".gitconfig"))
+        .args(["checkout", "--force", "--detach", first.as_str()]);
+    command::output(again, "check out").await.unwrap();
     let text = std::fs::read_to_string(dir.join("a.bin")).unwrap();
-    assert_eq!(text, pointer);
+    assert_eq!((text.as_str(), is_attacked(&world)), (pointer, false));
 }
 
 #[tokio::test]

@@ -26,6 +26,17 @@ impl Stage {
         self.ask(request.unwrap()).await
     }
 
+    /// Calls the API with whatever stands where a token should.
+    async fn show(&self, bearer: Option<&str>, (method, path): (&str, &str)) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        request = request.header(header::CONTENT_TYPE, "application/json");
+        if let Some(bearer) = bearer {
+            request = request.header(header::AUTHORIZATION, bearer);
+        }
+        let request = request.body(Body::from(body(path).to_string()));
+        self.ask(request.unwrap()).await
+    }
+
     async fn get(&self, job: &JobSpec, path: &str) -> Answer {
         self.call(job, (Method::GET, path), Value::Null).await
     }
@@ -185,13 +196,7 @@ async fn no_route_answers_who_is_not_a_current_job_and_nothing_changes() {
         ("an ended job", bearer(ours, &ended, now), None),
     ] {
         for (method, path, after_end) in CALLS {
-            let mut request = Request::builder().method(method).uri(path);
-            request = request.header(header::CONTENT_TYPE, "application/json");
-            if let Some(bearer) = &bearer {
-                request = request.header(header::AUTHORIZATION, bearer);
-            }
-            let request = request.body(Body::from(body(path).to_string())).unwrap();
-            let answer = stage.ask(request).await;
+            let answer = stage.show(bearer.as_deref(), (method, path)).await;
             let wanted = status.unwrap_or(after_end.as_u16());
             assert_eq!(answer.status.as_u16(), wanted, "{who} at {path}");
             assert!(!answer.text.contains("acme/infra"), "{who} at {path}");

@@ -6,6 +6,7 @@ pub mod effect;
 pub mod estate;
 pub mod event;
 pub mod gate;
+pub mod hidden;
 pub mod ids;
 pub mod job;
 pub mod key;

@@ -67,11 +67,7 @@ async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
     std::fs::create_dir_all(&data)
         .with_context(|| format!("cannot make the data folder {}", data.display()))?;
     let key = master_key(options, home, &data)?;
-    let url = options
-        .database
-        .clone()
-        .unwrap_or_else(|| format!("sqlite:{}", data.join("tidegate.db").display()));
-    let store = Store::open(&url).await?;
+    let store = Store::open(&database(options, &data)).await?;
     let (forges, served) = forges(&options.forges, home)?;
     let app = App {
         store: store.clone(),
@@ -96,6 +92,12 @@ async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
         parallel: options.executor.parallel,
         lease_seconds: options.executor.lease_seconds,
     })
+}
+
+/// The database's address.
+pub(super) fn database(options: &ServerOptions, data: &Path) -> String {
+    let file = || format!("sqlite:{}", data.join("tidegate.db").display());
+    options.database.clone().unwrap_or_else(file)
 }
 
 fn read_options(file: &Path) -> anyhow::Result<ServerOptions> {
@@ -154,18 +156,15 @@ fn write_key(file: &Path) -> anyhow::Result<()> {
     Ok(file.sync_all()?)
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
+/// A key's bytes from its digits.
+pub(super) fn from_hex(text: &str) -> Option<[u8; 32]> {
     let digits = (0..text.len()).step_by(2).map(|at| text.get(at..at + 2));
     let bytes: Option<Vec<u8>> = digits.map(|it| u8::from_str_radix(it?, 16).ok()).collect();
     bytes?.try_into().ok()
 }
 
 fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
-    let http = reqwest::Client::builder()
-        .user_agent(concat!("tidegate/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(Duration::from_secs(10))
-        .timeout(Duration::from_secs(60))
-        .build()?;
+    let http = http_client()?;
     let (mut forges, mut served) = (BTreeMap::new(), Vec::new());
     for options in all {
         let token = read_secret(&home.join(&options.token_file))?;
@@ -186,7 +185,17 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
     Ok((forges, served))
 }
 
-fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
+/// What speaks to forges.
+pub(super) fn http_client() -> anyhow::Result<reqwest::Client> {
+    Ok(reqwest::Client::builder()
+        .user_agent(concat!("tidegate/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_secs(60))
+        .build()?)
+}
+
+/// A secret without what stands around it in its file.
+pub(super) fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the secret in {}", file.display()))?;
     ensure!(

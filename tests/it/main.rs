@@ -8,6 +8,7 @@ mod comment;
 mod delivery;
 mod forges;
 mod gate;
+mod isolation;
 mod leash;
 mod manifests;
 mod pull;

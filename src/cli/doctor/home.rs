@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 
+use crate::cli::closed::Guests;
 use crate::cli::serve;
 use crate::core::config::server::{self, ExecutorOptions, ForgeOptions, ServerOptions};
 use crate::core::finding::Finding;
@@ -92,7 +93,7 @@ pub(super) fn data_folder(data: &Path) -> Vec<Finding> {
 
 fn space(folder: &Path) -> Option<Finding> {
     let found = statvfs(folder).ok()?;
-    let free = u64::from(found.blocks_available()) * u64::from(found.fragment_size());
+    let free = found.blocks_available() * found.fragment_size();
     let what = format!("{} MiB are free below {}", free >> 20, folder.display());
     let hint = "make room, or move `data` to a larger disk";
     Some(match free {
@@ -121,8 +122,7 @@ pub(super) fn key(
             }
         };
     }
-    let given = options.key_file.as_ref();
-    let file = given.map_or_else(|| data.join("key"), |it| home.join(it));
+    let file = serve::key_file(options, home, data);
     if !file.exists() {
         let what = format!(
             "there is no {} yet; the server makes it at its first start",
@@ -186,7 +186,27 @@ pub(super) fn webhook_secrets(forge: &ForgeOptions, home: &Path) -> Vec<Finding>
     findings
 }
 
-/// What jobs get from the server's environment, and as whom they run.
+/// Whether jobs run as a user who can read nothing of ours.
+pub(super) fn job_user(options: &ServerOptions, data: &Path, secrets: &[PathBuf]) -> Finding {
+    let Some(user) = &options.executor.user else {
+        let what = "jobs run as the server's own user: code of a pull request can read our database, key and tokens";
+        let hint = "set `executor.user`, see docs/configuration.md, \"Jobs as another user\"";
+        return Finding::warn("job user", what, hint);
+    };
+    let checked = Guests::find(&options.executor).and_then(|guests| match data.exists() {
+        true => guests.check(data, secrets),
+        false => Ok(()),
+    });
+    match checked {
+        Ok(()) => Finding::ok("job user", format!("jobs that plan run as {user}")),
+        Err(error) => {
+            let hint = "the server does not start until then";
+            Finding::fail("job user", format!("{error:#}"), hint)
+        }
+    }
+}
+
+/// What jobs get from the server's environment.
 pub(super) fn executor(options: &ExecutorOptions) -> Vec<Finding> {
     let names = options.plan_env.iter().chain(&options.apply_env);
     let mut missing: Vec<&str> = names

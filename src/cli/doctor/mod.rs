@@ -71,6 +71,8 @@ async fn installation(args: &Args, options: &ServerOptions) -> Vec<Finding> {
     let (said, key) = home::key(options, home, &data);
     findings.extend(said);
     findings.push(store::check(&serve::database(options, &data)).await);
+    let secrets = serve::secrets(options, home, &data, &args.config);
+    findings.push(home::job_user(options, &data, &secrets));
     findings.extend(home::executor(&options.executor));
     let http = match serve::http_client() {
         Ok(http) => http,

@@ -72,6 +72,7 @@ fn an_installation_that_works_is_told_before_its_first_start_and_not_touched() {
         "{found:#?}"
     );
     assert!(found[2].starts_with("warn no active webhook"), "{found:#?}");
+    assert!(findings("job user", &said)[0].starts_with("warn jobs run as the server's own user"));
     assert!(findings("store", &said)[0].starts_with("ok there is no"));
     assert!(findings("clock", &said)[0].starts_with("ok within"));
     assert_eq!(names(&forge.home()), before);
@@ -148,6 +149,20 @@ fn secrets_that_others_can_read_fail_and_a_key_that_is_none() {
         "{found:#?}"
     );
     assert!(findings("key", &said)[0].starts_with("fail"), "{said:#}");
+}
+
+#[test]
+fn a_job_user_that_does_not_exist_fails() {
+    let forge = Forge::start("write");
+    let file = forge.server_file(4141) + "executor:\n  user: nobody-of-that-name\n";
+    forge.write("tidegate-server.yml", &file);
+    let (code, said) = doctor(&forge, &[]);
+    assert_eq!(code, Some(1));
+    let found = findings("job user", &said);
+    assert!(
+        found[0].starts_with("fail") && found[0].contains("there is no user"),
+        "{found:#?}"
+    );
 }
 
 /// A server of the forge that is stopped with the test.

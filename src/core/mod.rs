@@ -5,6 +5,7 @@ pub mod config;
 pub mod effect;
 pub mod estate;
 pub mod event;
+pub mod finding;
 pub mod gate;
 pub mod hidden;
 pub mod ids;

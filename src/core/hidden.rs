@@ -158,7 +158,7 @@ fn within_base64(base64: &impl Engine, value: &str, before: usize) -> String {
     bytes.extend_from_slice(value.as_bytes());
     let whole = base64.encode(&bytes);
     let start = [0, 2, 3][before];
-    let end = whole.len() - usize::from(bytes.len() % 3 != 0);
+    let end = whole.len() - usize::from(!bytes.len().is_multiple_of(3));
     whole[start..end].to_owned()
 }
 

@@ -82,6 +82,30 @@ impl World {
         lines.iter().map(kind).collect()
     }
 
+    /// Tells at any moment whether pending facts and approvals hold a text.
+    pub(crate) fn ledger_has(&self, text: &'static str) -> impl Fn() -> bool + Send + 'static {
+        self.watch("_gates/tf-apply.jsonl", text)
+    }
+
+    /// Tells at any moment whether an approval was used.
+    pub(crate) fn ledger_has_use(&self) -> impl Fn() -> bool + Send + 'static {
+        self.watch("_gates/tf-apply/applied.jsonl", "applied")
+    }
+
+    fn watch(&self, file: &str, text: &'static str) -> impl Fn() -> bool + Send + 'static {
+        let object = format!("refs/heads/chant/lifecycle:{file}");
+        let repo = self.site.bare_repository();
+        move || {
+            let shown = std::process::Command::new("git")
+                .arg("-C")
+                .arg(&repo)
+                .args(["show", &object])
+                .output()
+                .unwrap();
+            String::from_utf8_lossy(&shown.stdout).contains(text)
+        }
+    }
+
     async fn ledger_file(&self, file: &str) -> Vec<Value> {
         let all = ["+refs/heads/*:refs/remotes/forge/*"];
         self.site

@@ -102,6 +102,22 @@ pub(crate) fn fails_with_a_password(root: &str) -> Change {
     write(root, &Root { rest, ..FIRST })
 }
 
+/// Replaces what a root holds, and gives it something whose apply writes `begun` and `done` to a file, and waits in
+/// between while another file is there.
+pub(crate) fn counts(root: &str, counter: &Path, barrier: &Path) -> Change {
+    let (counter, barrier) = (counter.display(), barrier.display());
+    let counted = format!(
+        "resource \"terraform_data\" \"counted\" {{\n  provisioner \"local-exec\" {{\n    command = \"echo begun >> {counter}; \
+         while [ -e {barrier} ]; do sleep 0.05; done; echo done >> {counter}\"\n  }}\n}}\n"
+    );
+    let changed = Root {
+        trigger: 2,
+        rest: &counted,
+        ..FIRST
+    };
+    write(root, &changed)
+}
+
 /// Makes a root name something that is not there.
 pub(crate) fn breaks(root: &str) -> Change {
     let nowhere = "output \"broken\" {\n  value = terraform_data.nowhere.id\n}\n";

@@ -9,6 +9,7 @@ pub(crate) mod spec;
 
 mod letter;
 mod peace;
+pub(crate) mod relay;
 pub(crate) mod server;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::world::estate::{Change, ROOTS};
+use crate::world::relay::Relay;
 use crate::world::server::{Place, Running, free_address};
 use crate::world::site::{REPO, Site};
 
@@ -41,6 +43,10 @@ pub(crate) struct World {
     pub(crate) site: Site,
     server: Option<Running>,
     place: Place,
+    /// Between the server and the forge's API.
+    pub(crate) api: Relay,
+    /// Between jobs and the server.
+    pub(crate) runner: Relay,
     /// Versions of states that no job of the story wrote.
     known: BTreeSet<PathBuf>,
     /// Numbers what has no name of its own.
@@ -98,12 +104,18 @@ impl World {
         let turn = TURNS.acquire().await.unwrap();
         let (listen, pages) = (free_address(), free_address());
         let site = Site::delivering_to(format!("http://{listen}/webhooks/github")).await;
+        let api = Relay::before(site.address.clone()).await;
+        let runner = Relay::before(format!("http://{listen}")).await;
         let place = Place {
             listen,
             pages,
             folder: site.beside("server"),
             home: site.beside("home"),
             forge: site.address.clone(),
+            api: api.address,
+            runner: runner.address,
+            programs: None,
+            largest_file: None,
         };
         place.furnish();
         let server = Some(Running::start(&place).await);
@@ -111,6 +123,8 @@ impl World {
             site,
             server,
             place,
+            api,
+            runner,
             known: BTreeSet::new(),
             last: 0,
             _turn: turn,
@@ -248,6 +262,16 @@ impl World {
     /// Starts the server again.
     pub(crate) async fn start_the_server(&mut self) {
         self.server = Some(Running::start(&self.place).await);
+    }
+
+    /// What the next server finds.
+    pub(crate) fn place_mut(&mut self) -> &mut Place {
+        &mut self.place
+    }
+
+    /// The server's database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.place.folder.join("tidegate.db")
     }
 
     /// Kills every job that lives, as a machine without memory does.

@@ -14,6 +14,7 @@ mod leash;
 mod manifests;
 mod outage;
 mod pull;
+mod repeat;
 mod rollout;
 mod testdrive;
 mod tidy;

@@ -182,9 +182,29 @@ async fn a_job_deaf_to_interrupts_is_killed_with_all_it_started() {
 }
 
 #[tokio::test]
-async fn a_job_nobody_started_is_gone() {
-    let place = Place::new("true");
-    assert_eq!(place.local.look(&job(1).key).await.unwrap(), Seen::Gone);
+async fn a_job_whose_server_died_while_it_was_started_is_started_by_the_next() {
+    let place = Place::new("echo started");
+    let folder = place.local.folder_of(&job(1).key);
+    // What is there when the server dies before it wrote down which process it is.
+    fs::create_dir_all(folder.join(WORK)).unwrap();
+    fs::write(folder.join(LOG), "").unwrap();
+    fs::write(folder.join(WRITTEN), "4").unwrap();
+    let again = place.reopen();
+    let key = job(1).key;
+    assert_eq!(again.look(&key).await.unwrap(), Seen::Unstarted);
+    place.start(&job(1)).await;
+    assert_eq!(place.ended(&job(1)).await, "0");
+    assert_eq!(place.read(&job(1), LOG), "started\n");
+}
+
+/// The server writes down the process before that; if it dies in between, the job reads nothing and ends.
+#[tokio::test]
+async fn a_job_gets_its_token_once_its_process_is_written_down() {
+    let place = Place::new("cat > token; ls ../ > seen");
+    place.start(&job(1)).await;
+    place.ended(&job(1)).await;
+    let seen = place.read(&job(1), "seen");
+    assert!(seen.lines().any(|it| it == PROCESS), "{seen}");
 }
 
 #[tokio::test]

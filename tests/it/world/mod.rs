@@ -7,6 +7,7 @@ pub(crate) mod estate;
 pub(crate) mod site;
 pub(crate) mod spec;
 
+mod again;
 mod letter;
 mod peace;
 pub(crate) mod relay;

@@ -181,6 +181,15 @@ impl World {
         self.lock(Method::POST, root).await;
     }
 
+    /// Whether somebody has a state's lock.
+    pub(crate) fn is_held(&self, root: &str) -> bool {
+        let states = self.site.data().join("states");
+        let of_repo = below(&states).into_iter();
+        of_repo
+            .map(|it| it.join(root).join("lock.json"))
+            .any(|it| it.exists())
+    }
+
     /// Gives a state's lock back.
     pub(crate) async fn release(&self, root: &str) {
         self.lock(Method::DELETE, root).await;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
+use tidegate::core::hidden::Hidden;
 use tidegate::process;
 
 use crate::world::World;
@@ -85,6 +86,7 @@ impl Home {
                 "PATH",
                 format!("{}:/usr/bin:/bin", self.path("bin").display()),
             )
+            .env("TIDEGATE_LOG", "trace")
             .env("TF_VAR_server", "only-the-server-knows")
             .env("TIDEGATE_KEY_OF_OLD", "only-the-server-knows")
             .stdin(Stdio::null())
@@ -249,6 +251,23 @@ async fn a_plan_of_the_servers_own_user_reads_all_that_the_server_keeps() {
         return;
     };
     assert_eq!(saw, ["open"; SPIED.len()].join(" "), "{SPIED:?}");
+}
+
+#[tokio::test]
+async fn a_log_of_everything_holds_no_secret() {
+    if estate::tool().is_none() {
+        return;
+    }
+    let stage = Stage::start("local").await;
+    let pull = stage.propose(&[("spy/main.tf", spy(&[]))]).await;
+    stage.line_with(pull, "saw: ").await;
+    let log = fs::read_to_string(stage.home.path("server.log")).unwrap();
+    assert!(log.contains("TRACE") && log.contains("/api/v3/"), "{log}");
+    let token = token("tide");
+    let secrets = [token.as_str(), SECRET, "only-the-server-knows"];
+    let hidden = Hidden::new(secrets.map(|it| (it, it)));
+    let told: Vec<&str> = log.lines().filter(|it| hidden.are_in(it)).collect();
+    assert!(told.is_empty(), "{told:#?}");
 }
 
 #[tokio::test]

@@ -2,25 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::Usage;
 use crate::cli::stop;
-use crate::core::config::server::{self, ExecutorKind, ForgeOptions, ServerOptions};
+use crate::core::config::server::{self, Account, ExecutorKind, ForgeOptions, ServerOptions};
 use crate::core::ids::ForgeHost;
 use crate::core::key::{MasterKey, hex};
 use crate::core::outcome::Outcome;
 use crate::executor::Executor;
 use crate::executor::local::{Local, LocalOptions};
-use crate::forge::{Forge, ServedForge};
+use crate::forge::{Connection, Forge, ServedForge};
 use crate::handlers::App;
 use crate::outbox::World;
 use crate::serve::{self, Server};
@@ -168,12 +169,16 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
         .build()?;
     let (mut forges, mut served) = (BTreeMap::new(), Vec::new());
     for options in all {
-        let token = read_secret(&home.join(&options.token_file))?;
+        let connection = Connection {
+            secret: read_account(&options.account, home)?,
+            http: http.clone(),
+            clock: Arc::new(Timestamp::now),
+        };
         let secrets = options
             .webhook_secret_files
             .iter()
             .map(|file| read_secret(&home.join(file)));
-        let forge = options.kind.connect(options, token, http.clone());
+        let forge = options.kind.connect(options, connection);
         forges.insert(
             options.host(),
             forge.with_context(|| format!("cannot use the forge {}", options.host()))?,
@@ -184,6 +189,21 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
         )?);
     }
     Ok((forges, served))
+}
+
+/// Reads what proves who we are. Whoever has an app's key is the app wherever it is installed, so nobody else may read it.
+fn read_account(account: &Account, home: &Path) -> anyhow::Result<SecretString> {
+    let file = home.join(account.file());
+    let secret = read_secret(&file)?;
+    if let Account::App { .. } = account {
+        let mode = std::fs::metadata(&file)?.permissions().mode();
+        ensure!(
+            mode & 0o007 == 0,
+            "everybody on this machine may use the app's private key in {file}: `chmod 600 {file}`",
+            file = file.display()
+        );
+    }
+    Ok(secret)
 }
 
 fn read_secret(file: &Path) -> anyhow::Result<SecretString> {

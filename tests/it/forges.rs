@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use http::Method;
+use jiff::Timestamp;
 use serde_json::{Value, json};
-use tidegate::core::config::server::{ForgeKind, ForgeOptions};
+use tidegate::core::config::server::{Account, ForgeKind, ForgeOptions};
 use tidegate::core::effect::{Reaction, Status, StatusContext, StatusState};
 use tidegate::core::event::Event;
 use tidegate::core::ids::{Actor, CommentId, Login, Pull, PullNumber, Repo, RepoId, RepoName, Sha};
 use tidegate::core::person::{Role, Verdict};
 use tidegate::core::rollout::pull::PullState;
-use tidegate::forge::{Delivery, Forge, ForgeError, ServedForge};
+use tidegate::forge::{Connection, Delivery, Forge, ForgeError, ServedForge};
 
 use crate::world::site::{Letters, REPO, SECRET, Site, token};
 
@@ -23,6 +24,14 @@ struct Stage {
     repo: Repo,
 }
 
+fn connection() -> Connection {
+    Connection {
+        secret: token("tide").into(),
+        http: reqwest::Client::new(),
+        clock: Arc::new(Timestamp::now),
+    }
+}
+
 impl Stage {
     async fn on(kind: ForgeKind) -> Self {
         let (site, letters) = Site::start().await;
@@ -30,13 +39,13 @@ impl Stage {
             kind,
             url: site.address.parse().unwrap(),
             api_url: format!("{}/api/v3", site.address).parse().unwrap(),
-            token_file: "unused".into(),
+            account: Account::Token {
+                file: "token".into(),
+            },
             webhook_secret_files: Vec::new(),
             repos: vec!["acme/*".to_owned()],
         };
-        let forge = kind
-            .connect(&options, token("tide").into(), reqwest::Client::new())
-            .unwrap();
+        let forge = kind.connect(&options, connection()).unwrap();
         let path = format!("/repos/{REPO}");
         let id = site.ask("ada", Method::GET, &path, Value::Null).await["id"]
             .as_u64()
@@ -166,11 +175,8 @@ async fn there_is_one_note(stage: &Stage) {
     let forged = ours.replace("low", "no");
     stage.site.comment("mallory", number, &forged).await;
 
-    let again = stage.served.options.kind.connect(
-        &stage.served.options,
-        token("tide").into(),
-        reqwest::Client::new(),
-    );
+    let options = &stage.served.options;
+    let again = options.kind.connect(options, connection());
     let changed = again
         .unwrap()
         .upsert_note(&pull, "high water")

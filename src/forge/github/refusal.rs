@@ -59,7 +59,8 @@ fn limited_until(headers: &HeaderMap) -> Option<Timestamp> {
     now?.checked_add(MINUTE).ok()
 }
 
-fn http_date(text: &str) -> Option<Timestamp> {
+/// Reads a point in time as headers tell it.
+pub(super) fn http_date(text: &str) -> Option<Timestamp> {
     let parser = jiff::fmt::rfc2822::DateTimeParser::new();
     parser.parse_timestamp(text).ok()
 }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::Usage;
+use crate::cli::closed::{self, Guests};
 use crate::cli::stop;
 use crate::core::config::server::{self, Account, ExecutorKind, ForgeOptions, ServerOptions};
 use crate::core::ids::ForgeHost;
@@ -50,23 +51,25 @@ type Forges = (BTreeMap<ForgeHost, Arc<dyn Forge>>, Vec<ServedForge>);
 /// Runs the server until it is interrupted or told to stop; running jobs go on and find the restarted server.
 pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     start_log(&args);
+    closed::close_process()?;
     let options = read_options(&args.config)?;
     let home = args
         .config
         .canonicalize()?
         .parent()
         .map_or_else(PathBuf::new, Path::to_owned);
-    let server = build(&options, &home).await?;
+    let server = build(&options, &home, &args.config).await?;
     let stop = CancellationToken::new();
     stop::on_signal(&stop)?;
     serve::run(server, stop).await?;
     Ok(Outcome::Done)
 }
 
-async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
+async fn build(options: &ServerOptions, home: &Path, file: &Path) -> anyhow::Result<Server> {
     let data = home.join(&options.data);
     std::fs::create_dir_all(&data)
         .with_context(|| format!("cannot make the data folder {}", data.display()))?;
+    let guests = close(options, home, &data, file)?;
     let key = master_key(options, home, &data)?;
     let url = options
         .database
@@ -85,7 +88,7 @@ async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
         store,
         forges: app.forges.clone(),
         mirrors: app.mirrors.clone(),
-        executor: executor(options, &data)?,
+        executor: executor(options, &data, &guests)?,
     };
     Ok(Server {
         listen: options.listen,
@@ -97,6 +100,21 @@ async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
         parallel: options.executor.parallel,
         lease_seconds: options.executor.lease_seconds,
     })
+}
+
+/// Closes what the server keeps to the users that jobs run as.
+fn close(options: &ServerOptions, home: &Path, data: &Path, file: &Path) -> anyhow::Result<Guests> {
+    let guests = Guests::find(&options.executor)?;
+    guests.close(data)?;
+    let mut secrets = vec![key_file(options, home, data)];
+    for forge in &options.forges {
+        secrets.push(home.join(forge.account.file()));
+        secrets.extend(forge.webhook_secret_files.iter().map(|it| home.join(it)));
+    }
+    // The database's address may hold a password.
+    secrets.extend(options.database.is_some().then(|| file.to_owned()));
+    guests.check(data, &secrets)?;
+    Ok(guests)
 }
 
 fn read_options(file: &Path) -> anyhow::Result<ServerOptions> {
@@ -121,10 +139,7 @@ fn master_key(options: &ServerOptions, home: &Path, data: &Path) -> anyhow::Resu
     let (text, place) = match std::env::var("TIDEGATE_KEY") {
         Ok(text) => (text, "TIDEGATE_KEY".to_owned()),
         Err(_) => {
-            let file = options
-                .key_file
-                .as_ref()
-                .map_or_else(|| data.join("key"), |it| home.join(it));
+            let file = key_file(options, home, data);
             if !file.exists() {
                 write_key(&file)
                     .with_context(|| format!("cannot write the key to {}", file.display()))?;
@@ -140,6 +155,11 @@ fn master_key(options: &ServerOptions, home: &Path, data: &Path) -> anyhow::Resu
     Ok(MasterKey::new(bytes.with_context(|| {
         format!("{place} is not a key: it must be 64 hex digits (32 bytes)")
     })?))
+}
+
+fn key_file(options: &ServerOptions, home: &Path, data: &Path) -> PathBuf {
+    let given = options.key_file.as_ref();
+    given.map_or_else(|| data.join("key"), |it| home.join(it))
 }
 
 fn write_key(file: &Path) -> anyhow::Result<()> {
@@ -217,14 +237,20 @@ fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
     Ok(text.trim().into())
 }
 
-fn executor(options: &ServerOptions, data: &Path) -> anyhow::Result<Arc<dyn Executor>> {
+fn executor(
+    options: &ServerOptions,
+    data: &Path,
+    guests: &Guests,
+) -> anyhow::Result<Arc<dyn Executor>> {
     match options.executor.kind {
         ExecutorKind::Local => Ok(Arc::new(Local::open(LocalOptions {
             program: std::env::current_exe().context("cannot find our own program")?,
             server: options.public_url.clone(),
-            folder: data.join("jobs"),
+            folder: data.join(closed::JOBS),
             plan_env: passed(&options.executor.plan_env)?,
             apply_env: passed(&options.executor.apply_env)?,
+            plan_account: guests.plan.as_ref().map(|it| it.account),
+            apply_account: guests.apply.as_ref().map(|it| it.account),
             grace: GRACE,
         })?)),
     }
@@ -252,5 +278,33 @@ fn start_log(args: &Args) {
     } else {
         let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
         log.with_ansi(colours).init();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_apps_key_that_everybody_may_read_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("key.pem");
+        std::fs::write(&file, "hunter2").unwrap();
+        let account = Account::App {
+            id: 1,
+            key_file: "key.pem".into(),
+        };
+        for (mode, is_read) in [(0o600, true), (0o640, true), (0o644, false), (0o604, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let read = read_account(&account, home.path()).map(drop);
+            assert_eq!(read.is_ok(), is_read, "{mode:o}");
+            let said = read
+                .err()
+                .map_or_else(|| "chmod 600".to_owned(), |it| it.to_string());
+            assert!(
+                said.contains("chmod 600") && !said.contains("hunter2"),
+                "{said}"
+            );
+        }
     }
 }

@@ -20,7 +20,7 @@ use crate::sandbox::desk::write_whole;
 use crate::sandbox::github;
 use crate::sandbox::journal::DeliveryLine;
 use crate::sandbox::model::Document;
-use crate::sandbox::model::happening::{Happening, Place, What};
+use crate::sandbox::model::happening::{Happening, InstallationChange, Place, What};
 use crate::sandbox::model::hook::{Delivery, DeliveryState, Dialect, Hook, Subject};
 
 /// How long a receiver may take: GitHub's limit.
@@ -36,7 +36,7 @@ pub(crate) struct Letter {
     pub(crate) payload: serde_json::Value,
 }
 
-/// Says to hooks that are new that they are there.
+/// Says to hooks that are new that they are there, and to those of apps where the app is installed.
 pub(crate) fn greetings(document: &mut Document) -> Vec<Happening> {
     let mut told = Vec::new();
     for place in 0..document.hooks.len() {
@@ -51,6 +51,13 @@ pub(crate) fn greetings(document: &mut Document) -> Vec<Happening> {
         };
         let what = What::HookMade { hook: id };
         told.push(Happening { place, actor, what });
+        if let Subject::App(app) = of {
+            told.extend(document.installations_of(app).map(|it| Happening {
+                place: Place::Installation(it.id),
+                actor: it.account,
+                what: What::Installation(InstallationChange::Created),
+            }));
+        }
     }
     told
 }

@@ -7,6 +7,8 @@ mod comment;
 mod delivery;
 mod forges;
 mod gate;
+mod github_app;
+mod isolation;
 mod leash;
 mod manifests;
 mod pull;

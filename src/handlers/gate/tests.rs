@@ -203,6 +203,7 @@ async fn start_sandbox(dir: PathBuf) -> (String, DropGuard) {
     let seed = Seed {
         users: vec![bot],
         repos: vec![infra],
+        apps: Vec::new(),
     };
     sandbox::create(&dir, &seed).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -79,7 +79,8 @@ fn prove(document: &Document, statement: &str, now: i64) -> Result<u64, Refused>
         .iter()
         .filter_map(|it| Some((it.id, signer(&it)?)));
     let (app, claims) = signed.next().ok_or_else(|| unproven(UNREADABLE))?;
-    if claims.iss != app && claims.iss != app.to_string() {
+    let named = claims.iss.as_str().and_then(|it| it.parse().ok());
+    if named.or(claims.iss.as_u64()) != Some(app) {
         return Err(Refused::plain(
             StatusCode::NOT_FOUND,
             "Integration not found",

@@ -6,7 +6,9 @@ use crate::sandbox::courier::Letter;
 use crate::sandbox::github::shape::Shape;
 use crate::sandbox::github::shape::account::add;
 use crate::sandbox::model::Document;
-use crate::sandbox::model::happening::{Happening, InstallationChange, PullText, Push, What};
+use crate::sandbox::model::happening::{
+    Happening, InstallationChange, Place, PullText, Push, What,
+};
 use crate::sandbox::model::hook::{Delivery, Hook, Subject};
 use crate::sandbox::model::pull::PullKey;
 
@@ -123,16 +125,7 @@ fn about(shape: Shape<'_>, hook: &Hook, happening: &Happening) -> About {
             ("pull_request_review", Some("dismissed"), payload)
         }
         What::Pushed(push) => ("push", None, of_push(shape, happening, push)),
-        What::Installation(change) => {
-            let action = match change {
-                InstallationChange::Created => "created",
-                InstallationChange::Suspended => "suspend",
-                InstallationChange::Unsuspended => "unsuspend",
-                InstallationChange::Deleted => "deleted",
-            };
-            let payload = shape.installation_change(happening.place, *change);
-            ("installation", Some(action), payload)
-        }
+        What::Installation(change) => of_installation(shape, happening.place, *change),
         What::InstallationRepos { added, removed } => {
             let payload = shape.installation_repos(happening.place, added, removed);
             let action = if removed.is_empty() {
@@ -143,6 +136,20 @@ fn about(shape: Shape<'_>, hook: &Hook, happening: &Happening) -> About {
             ("installation_repositories", Some(action), payload)
         }
     }
+}
+
+fn of_installation(shape: Shape<'_>, place: Place, change: InstallationChange) -> About {
+    let action = match change {
+        InstallationChange::Created => "created",
+        InstallationChange::Suspended => "suspend",
+        InstallationChange::Unsuspended => "unsuspend",
+        InstallationChange::Deleted => "deleted",
+    };
+    (
+        "installation",
+        Some(action),
+        shape.installation_change(place, change),
+    )
 }
 
 fn ping(shape: Shape<'_>, hook: &Hook) -> Value {

@@ -24,7 +24,7 @@ use crate::store::Store;
 
 /// A server with an empty store that serves `acme/*` of two forges, and reaches none of them.
 struct Stage {
-    _home: TempDir,
+    home: TempDir,
     server: Server,
     tally: Tally,
 }
@@ -38,6 +38,8 @@ impl Stage {
             folder: home.path().join("jobs"),
             plan_env: Vec::new(),
             apply_env: Vec::new(),
+            plan_account: None,
+            apply_account: None,
             grace: Duration::from_secs(1),
         });
         Self::with(home, Arc::new(executor.unwrap())).await
@@ -73,7 +75,7 @@ impl Stage {
             lease_seconds: 60,
         };
         Self {
-            _home: home,
+            home,
             server,
             tally: Tally::default(),
         }

@@ -71,11 +71,7 @@ async fn build(options: &ServerOptions, home: &Path, file: &Path) -> anyhow::Res
         .with_context(|| format!("cannot make the data folder {}", data.display()))?;
     let guests = close(options, home, &data, file)?;
     let key = master_key(options, home, &data)?;
-    let url = options
-        .database
-        .clone()
-        .unwrap_or_else(|| format!("sqlite:{}", data.join("tidegate.db").display()));
-    let store = Store::open(&url).await?;
+    let store = Store::open(&database(options, &data)).await?;
     let (forges, served) = forges(&options.forges, home)?;
     let app = App {
         store: store.clone(),
@@ -102,10 +98,27 @@ async fn build(options: &ServerOptions, home: &Path, file: &Path) -> anyhow::Res
     })
 }
 
+/// The database's address.
+pub(super) fn database(options: &ServerOptions, data: &Path) -> String {
+    let file = || format!("sqlite:{}", data.join("tidegate.db").display());
+    options.database.clone().unwrap_or_else(file)
+}
+
 /// Closes what the server keeps to the users that jobs run as.
 fn close(options: &ServerOptions, home: &Path, data: &Path, file: &Path) -> anyhow::Result<Guests> {
     let guests = Guests::find(&options.executor)?;
     guests.close(data)?;
+    guests.check(data, &secrets(options, home, data, file))?;
+    Ok(guests)
+}
+
+/// The files that nobody but the server may read.
+pub(super) fn secrets(
+    options: &ServerOptions,
+    home: &Path,
+    data: &Path,
+    file: &Path,
+) -> Vec<PathBuf> {
     let mut secrets = vec![key_file(options, home, data)];
     for forge in &options.forges {
         secrets.push(home.join(forge.account.file()));
@@ -113,8 +126,7 @@ fn close(options: &ServerOptions, home: &Path, data: &Path, file: &Path) -> anyh
     }
     // The database's address may hold a password.
     secrets.extend(options.database.is_some().then(|| file.to_owned()));
-    guests.check(data, &secrets)?;
-    Ok(guests)
+    secrets
 }
 
 fn read_options(file: &Path) -> anyhow::Result<ServerOptions> {
@@ -157,7 +169,8 @@ fn master_key(options: &ServerOptions, home: &Path, data: &Path) -> anyhow::Resu
     })?))
 }
 
-fn key_file(options: &ServerOptions, home: &Path, data: &Path) -> PathBuf {
+/// Where the installation's key is, when no variable holds it.
+pub(super) fn key_file(options: &ServerOptions, home: &Path, data: &Path) -> PathBuf {
     let given = options.key_file.as_ref();
     given.map_or_else(|| data.join("key"), |it| home.join(it))
 }
@@ -175,18 +188,15 @@ fn write_key(file: &Path) -> anyhow::Result<()> {
     Ok(file.sync_all()?)
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
+/// A key's bytes from its digits.
+pub(super) fn from_hex(text: &str) -> Option<[u8; 32]> {
     let digits = (0..text.len()).step_by(2).map(|at| text.get(at..at + 2));
     let bytes: Option<Vec<u8>> = digits.map(|it| u8::from_str_radix(it?, 16).ok()).collect();
     bytes?.try_into().ok()
 }
 
 fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
-    let http = reqwest::Client::builder()
-        .user_agent(concat!("tidegate/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(Duration::from_secs(10))
-        .timeout(Duration::from_secs(60))
-        .build()?;
+    let http = http_client()?;
     let (mut forges, mut served) = (BTreeMap::new(), Vec::new());
     for options in all {
         let connection = Connection {
@@ -212,7 +222,7 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
 }
 
 /// Reads what proves who we are. Whoever has an app's key is the app wherever it is installed, so nobody else may read it.
-fn read_account(account: &Account, home: &Path) -> anyhow::Result<SecretString> {
+pub(super) fn read_account(account: &Account, home: &Path) -> anyhow::Result<SecretString> {
     let file = home.join(account.file());
     let secret = read_secret(&file)?;
     if let Account::App { .. } = account {
@@ -226,7 +236,17 @@ fn read_account(account: &Account, home: &Path) -> anyhow::Result<SecretString> 
     Ok(secret)
 }
 
-fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
+/// What speaks to forges.
+pub(super) fn http_client() -> anyhow::Result<reqwest::Client> {
+    Ok(reqwest::Client::builder()
+        .user_agent(concat!("tidegate/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_secs(60))
+        .build()?)
+}
+
+/// A secret without what stands around it in its file.
+pub(super) fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the secret in {}", file.display()))?;
     ensure!(

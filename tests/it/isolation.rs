@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use tidegate::process;
 
+use crate::world::World;
 use crate::world::estate;
 use crate::world::server::free_address;
 use crate::world::site::{REPO, SECRET, Site, token};
@@ -301,4 +302,21 @@ async fn a_server_does_not_start_where_its_jobs_could_not_work() {
     let (code, said) = home.refused(home.serve()).await;
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("is closed to it"), "{said}");
+}
+
+#[tokio::test]
+async fn a_secret_that_a_plan_prints_is_shown_in_no_form() {
+    let Some(mut world) = World::on_github().await else {
+        return;
+    };
+    let change = estate::prints_a_password("network");
+    let pull = world.open("print the password", change).await;
+    let note = world.note(&pull).await;
+    assert!(note.contains("`network` | updates 1"), "{note}");
+    let change = estate::fails_with_a_password("network");
+    world.push_to(&pull, change).await;
+    let note = world.note(&pull).await;
+    assert!(note.contains("no: [TF_VAR_password]"), "{note}");
+    // What is told is looked at in the end.
+    world.end().await;
 }

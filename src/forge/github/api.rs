@@ -12,7 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
+use crate::core::hidden::Hidden;
 use crate::forge::ForgeError;
+use crate::forge::check::http_date;
 use crate::forge::github::refusal;
 
 /// How long a call that may be repeated waits before it is; so often, and no more.
@@ -59,7 +61,7 @@ impl Answer {
     /// What the forge's clock said when it answered.
     pub(super) fn date(&self) -> Option<Timestamp> {
         let text = self.headers.get(header::DATE)?.to_str().ok()?;
-        refusal::http_date(text)
+        http_date(text)
     }
 
     /// Reads its body.
@@ -157,7 +159,7 @@ impl Api {
 
 /// Takes the secret out of a text that came from outside.
 fn scrub(text: &str, bearer: &SecretString) -> String {
-    text.replace(bearer.expose_secret(), "…")
+    Hidden::new([("token", bearer.expose_secret())]).cover(text)
 }
 
 /// octocrab wraps what went wrong in names of its own layers.

@@ -21,11 +21,12 @@ pub(super) struct Client {
     credentials: Credentials,
 }
 
-/// A GitHub API, spoken to about one repository.
+/// A GitHub API, spoken to with the right that is good for what it is about.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     client: &'a Client,
-    repo: &'a Repo,
+    /// None: about what everybody may see.
+    repo: Option<&'a Repo>,
 }
 
 impl Client {
@@ -43,7 +44,18 @@ impl Client {
 
     /// Speaks about a repository.
     pub(super) fn about<'a>(&'a self, repo: &'a Repo) -> Line<'a> {
-        Line { client: self, repo }
+        Line {
+            client: self,
+            repo: Some(repo),
+        }
+    }
+
+    /// Speaks about nothing that is an installation's alone.
+    pub(super) fn at_large(&self) -> Line<'_> {
+        Line {
+            client: self,
+            repo: None,
+        }
     }
 
     /// The account we act as.

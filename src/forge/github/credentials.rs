@@ -43,19 +43,24 @@ impl Credentials {
         Ok(Self::Token(SecretString::from(text)))
     }
 
-    /// What proves our right to a repository.
-    pub(super) async fn bearer(&self, api: &Api, repo: &Repo) -> Result<SecretString, ForgeError> {
-        match self {
-            Self::Token(token) => Ok(token.clone()),
-            Self::App(app) => app.token(api, repo).await,
+    /// What proves our right to a repository, or to what everybody may see.
+    pub(super) async fn bearer(
+        &self,
+        api: &Api,
+        repo: Option<&Repo>,
+    ) -> Result<SecretString, ForgeError> {
+        match (self, repo) {
+            (Self::Token(token), _) => Ok(token.clone()),
+            (Self::App(app), Some(repo)) => app.token(api, repo).await,
+            (Self::App(app), None) => app.any_token(api).await,
         }
     }
 
     /// Whether a bearer that the forge does not accept was given up, and another may be had.
-    pub(super) async fn gave_up(&self, repo: &Repo, refused: &SecretString) -> bool {
-        match self {
-            Self::Token(_) => false,
-            Self::App(app) => {
+    pub(super) async fn gave_up(&self, repo: Option<&Repo>, refused: &SecretString) -> bool {
+        match (self, repo) {
+            (Self::Token(_), _) | (Self::App(_), None) => false,
+            (Self::App(app), Some(repo)) => {
                 app.give_up(repo, refused).await;
                 true
             }

@@ -2,6 +2,7 @@
 
 mod api;
 mod app;
+pub(super) mod check;
 mod client;
 mod comments;
 mod credentials;

@@ -187,6 +187,17 @@ async fn a_server_with_a_store_is_alive_and_ready() {
 }
 
 #[tokio::test]
+async fn the_public_address_says_which_installation_lives_there() {
+    let stage = Stage::new().await;
+    let request = Request::get("/healthz").body(Body::empty()).unwrap();
+    let answer = stage.ask(request).await;
+    assert_eq!(
+        answer.headers[health::INSTALLATION],
+        stage.server.app.digest_key.id()
+    );
+}
+
+#[tokio::test]
 async fn metrics_count_what_waits() {
     let stage = Stage::new().await;
     stage.started(&plan_job(1), Timestamp::now()).await;

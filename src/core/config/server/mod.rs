@@ -91,9 +91,9 @@ impl ForgeOptions {
     }
 }
 
-/// Part by part, so that a pattern for `acme` never reaches `evil-acme`. Capitals do not matter: no forge lets two
-/// repositories differ in them alone.
-fn is_named_by(name: &str, pattern: &str) -> bool {
+/// Whether a repository's name fits a pattern: part by part, so that one for `acme` never reaches `evil-acme`. Capitals
+/// do not matter: no forge lets two repositories differ in them alone.
+pub fn is_named_by(name: &str, pattern: &str) -> bool {
     let (name, pattern) = (name.to_lowercase(), pattern.to_lowercase());
     name.split('/').count() == pattern.split('/').count()
         && name

@@ -93,7 +93,7 @@ impl App {
     }
 
     /// A token that may read what everybody may, of whichever installation there is.
-    async fn any_token(&self, api: &Api) -> Result<SecretString, ForgeError> {
+    pub(super) async fn any_token(&self, api: &Api) -> Result<SecretString, ForgeError> {
         let path = "/app/installations?per_page=100";
         let all: Vec<wire::Installation> = self.ask(api, Call::get(path)).await?;
         let id = all.iter().find_map(wire::Installation::active_id);

@@ -90,7 +90,7 @@ impl Counted {
     /// Lets people do what the note asks of them until the wave is through; answers what they had to do.
     async fn bring_home(&mut self) -> Vec<&'static str> {
         let mut done = Vec::new();
-        for _ in 0..6 {
+        for _ in 0..20 {
             self.world.settle().await;
             let newest = self.world.rollouts().await.pop().unwrap();
             let words = match &newest.waves[0].state {
@@ -100,7 +100,10 @@ impl Counted {
                 other => panic!("{other:?}"),
             };
             self.world.comment(&self.pull, GRACE, words).await;
-            done.push(words);
+            // Who approves in the second in which the note changed is refused, and says it again.
+            if done.last() != Some(&words) {
+                done.push(words);
+            }
         }
         panic!("the wave does not get through: {done:?}");
     }
@@ -248,7 +251,7 @@ async fn server_in_the_middle_of_the_apply() {
     story.end(1).await;
 }
 
-/// What Terraform had begun it marks as tainted, mostly; then the rest plans a replacement, and that is asked for anew.
+/// Terraform marks what it had begun as tainted, so the rest plans a replacement, and that is asked for anew.
 #[tokio::test]
 async fn job_in_the_middle_of_the_apply() {
     let Some(mut story) = Counted::waiting().await else {
@@ -258,12 +261,10 @@ async fn job_in_the_middle_of_the_apply() {
     story.approve().await;
     until_begun(&story.counter).await;
     story.world.kill_the_jobs();
-    // The tool is interrupted when its job dies, and writes what it has.
-    until(|| story.world.applied() == ["network"]).await;
+    until(|| !story.world.is_held("network")).await;
     story.go_on();
-    let did = story.bring_home().await;
-    assert_eq!(did[0], "/apply");
-    story.end(did.len()).await;
+    assert_eq!(story.bring_home().await, ["/apply", "/approve"]);
+    story.end(2).await;
 }
 
 #[tokio::test]

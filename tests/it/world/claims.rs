@@ -34,7 +34,9 @@ impl World {
 
     async fn said_by_the_server(&self, pull: &Pull, start: &str) -> Vec<String> {
         let comments = self.site.comments(pull.number).await;
-        let own = comments.into_iter().filter(|(who, _)| who == TIDE);
+        let own = comments
+            .into_iter()
+            .filter(|(who, _)| who == self.place.account.login());
         own.map(|(_, text)| text)
             .filter(|it| it.starts_with(start))
             .collect()
@@ -183,6 +185,15 @@ impl World {
     /// Takes a state's lock, as somebody who runs Terraform by hand does.
     pub(crate) async fn hold(&self, root: &str) {
         self.lock(Method::POST, root).await;
+    }
+
+    /// Whether somebody has a state's lock.
+    pub(crate) fn is_held(&self, root: &str) -> bool {
+        let states = self.site.data().join("states");
+        let of_repo = below(&states).into_iter();
+        of_repo
+            .map(|it| it.join(root).join("lock.json"))
+            .any(|it| it.exists())
     }
 
     /// Gives a state's lock back.

@@ -8,6 +8,7 @@ mod comment;
 mod delivery;
 mod forges;
 mod gate;
+mod github_app;
 mod isolation;
 mod leash;
 mod manifests;

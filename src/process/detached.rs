@@ -145,6 +145,8 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Seek};
+
     use super::*;
 
     #[test]
@@ -164,6 +166,19 @@ mod tests {
         found.kill();
         started.wait().await.unwrap();
         assert!(!found.is_alive());
+    }
+
+    #[tokio::test]
+    async fn a_program_whose_starter_is_gone_before_it_was_fed_reads_nothing() {
+        let log = tempfile::tempfile().unwrap();
+        let program = Program::new("sh").args(["-c", "cat; echo over"]);
+        let mut started = program.stdin(b"secret".to_vec()).detach(&log).unwrap();
+        drop(started.child.stdin.take());
+        started.wait().await.unwrap();
+        let mut said = String::new();
+        (&log).rewind().unwrap();
+        (&log).read_to_string(&mut said).unwrap();
+        assert_eq!(said, "over\n");
     }
 
     #[tokio::test]

@@ -197,16 +197,6 @@ async fn a_job_whose_server_died_while_it_was_started_is_started_by_the_next() {
     assert_eq!(place.read(&job(1), LOG), "started\n");
 }
 
-/// The server writes down the process before that; if it dies in between, the job reads nothing and ends.
-#[tokio::test]
-async fn a_job_gets_its_token_once_its_process_is_written_down() {
-    let place = Place::new("cat > token; ls ../ > seen");
-    place.start(&job(1)).await;
-    place.ended(&job(1)).await;
-    let seen = place.read(&job(1), "seen");
-    assert!(seen.lines().any(|it| it == PROCESS), "{seen}");
-}
-
 #[tokio::test]
 async fn of_old_jobs_only_the_logs_of_failed_ones_stay() {
     let place = Place::new("mkdir scratch; read token; exit ${#token}");

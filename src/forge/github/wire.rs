@@ -185,6 +185,17 @@ pub(super) struct InstallationToken {
     pub(super) expires_at: Maybe<Moment>,
 }
 
+/// A line beside a commit.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Status {
+    pub(super) context: Maybe<String>,
+    pub(super) state: Maybe<String>,
+    pub(super) description: Maybe<String>,
+    pub(super) target_url: Maybe<String>,
+    pub(super) creator: Maybe<User>,
+}
+
 /// A review.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]

@@ -12,6 +12,7 @@ use tidegate::core::key::MasterKey;
 use tidegate::executor::local::{Local, LocalOptions};
 use tidegate::forge::ServedForge;
 use tidegate::handlers::App;
+use tidegate::handlers::estates::Estates;
 use tidegate::serve::{self, Server};
 use tidegate::store::Store;
 use tokio::task::JoinHandle;
@@ -104,6 +105,7 @@ async fn build(place: &Place) -> Server {
         store: store.clone(),
         forges: Arc::new(BTreeMap::from([(options.host(), forge)])),
         mirrors: place.folder.join("mirrors"),
+        estates: Estates::default(),
         digest_key: key.for_digests(),
         pages: format!("http://{}/", place.pages).parse().unwrap(),
     };

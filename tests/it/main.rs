@@ -6,6 +6,7 @@ mod approve;
 mod comment;
 mod delivery;
 mod forges;
+mod fuzz;
 mod gate;
 mod leash;
 mod manifests;

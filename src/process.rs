@@ -1,5 +1,6 @@
 //! Runs a program: argv (never a shell), folder, environment, time limit, output cap, interrupt before kill.
 
+pub mod account;
 pub mod detached;
 
 use std::ffi::{OsStr, OsString};
@@ -17,6 +18,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio_util::sync::CancellationToken;
 
+use crate::process::account::Account;
+
 /// What a program inherits when nothing else is said: enough to find tools and a home, no secret of ours.
 const INHERITED: [&str; 5] = ["PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE"];
 
@@ -31,6 +34,7 @@ pub struct Program {
     grace: Duration,
     cap: usize,
     stop: CancellationToken,
+    account: Option<Account>,
     is_leashed: bool,
 }
 
@@ -72,6 +76,7 @@ impl Program {
             grace: Duration::from_secs(120),
             cap: 64 << 20,
             stop: CancellationToken::new(),
+            account: None,
             is_leashed: false,
         }
     }
@@ -111,6 +116,13 @@ impl Program {
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env
             .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs it as another user of this machine, in that user's own group alone.
+    #[must_use]
+    pub fn account(mut self, account: Account) -> Self {
+        self.account = Some(account);
         self
     }
 
@@ -227,6 +239,10 @@ impl Program {
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
+        }
+        if let Some((uid, gid)) = self.account.map(Account::numbers) {
+            // With these a process of root leaves its other groups too.
+            command.uid(uid).gid(gid);
         }
         command.stdin(if self.stdin.is_empty() {
             Stdio::null()

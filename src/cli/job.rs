@@ -11,6 +11,7 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::cli::closed;
 use crate::cli::stop;
 use crate::core::outcome::Outcome;
 use crate::jobs::{self, JobOptions};
@@ -41,6 +42,7 @@ impl Job {
         let _ = setsid();
         // The token is in this process's memory, and code of the repository runs beside it as the same user.
         set_dumpable(false).context("cannot close this process to others")?;
+        closed::open_new_files();
         start_log();
         let token = read_token()?;
         tokio::runtime::Builder::new_multi_thread()

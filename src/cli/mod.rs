@@ -1,5 +1,7 @@
 //! One file per command: arguments, one call, what it prints.
 
+mod closed;
+mod doctor;
 mod job;
 mod leash;
 mod sample;
@@ -25,6 +27,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Doctor(doctor::Args),
     Testdrive(testdrive::Args),
     Sandbox(sandbox::Args),
     #[command(hide = true)]
@@ -67,6 +70,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Leash(leash) => match leash.run()? {},
         Command::Job(job) => job.run(),
         Command::Serve(args) => in_runtime(serve::run(args)),
+        Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Testdrive(args) => in_runtime(testdrive::run(args)),
         Command::Sandbox(args) => in_runtime(sandbox::run(args)),
         Command::SampleRoot(args) => in_runtime(sample::run(args)),

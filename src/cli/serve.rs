@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::Usage;
+use crate::cli::closed::{self, Guests};
 use crate::cli::stop;
 use crate::core::config::server::{self, ExecutorKind, ForgeOptions, ServerOptions};
 use crate::core::ids::ForgeHost;
@@ -50,29 +51,27 @@ type Forges = (BTreeMap<ForgeHost, Arc<dyn Forge>>, Vec<ServedForge>);
 /// Runs the server until it is interrupted or told to stop; running jobs go on and find the restarted server.
 pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     start_log(&args);
+    closed::close_process()?;
     let options = read_options(&args.config)?;
     let home = args
         .config
         .canonicalize()?
         .parent()
         .map_or_else(PathBuf::new, Path::to_owned);
-    let server = build(&options, &home).await?;
+    let server = build(&options, &home, &args.config).await?;
     let stop = CancellationToken::new();
     stop::on_signal(&stop)?;
     serve::run(server, stop).await?;
     Ok(Outcome::Done)
 }
 
-async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
+async fn build(options: &ServerOptions, home: &Path, file: &Path) -> anyhow::Result<Server> {
     let data = home.join(&options.data);
     std::fs::create_dir_all(&data)
         .with_context(|| format!("cannot make the data folder {}", data.display()))?;
+    let guests = close(options, home, &data, file)?;
     let key = master_key(options, home, &data)?;
-    let url = options
-        .database
-        .clone()
-        .unwrap_or_else(|| format!("sqlite:{}", data.join("tidegate.db").display()));
-    let store = Store::open(&url).await?;
+    let store = Store::open(&database(options, &data)).await?;
     let (forges, served) = forges(&options.forges, home)?;
     let app = App {
         store: store.clone(),
@@ -86,7 +85,7 @@ async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
         store,
         forges: app.forges.clone(),
         mirrors: app.mirrors.clone(),
-        executor: executor(options, &data)?,
+        executor: executor(options, &data, &guests)?,
     };
     Ok(Server {
         listen: options.listen,
@@ -98,6 +97,37 @@ async fn build(options: &ServerOptions, home: &Path) -> anyhow::Result<Server> {
         parallel: options.executor.parallel,
         lease_seconds: options.executor.lease_seconds,
     })
+}
+
+/// The database's address.
+pub(super) fn database(options: &ServerOptions, data: &Path) -> String {
+    let file = || format!("sqlite:{}", data.join("tidegate.db").display());
+    options.database.clone().unwrap_or_else(file)
+}
+
+/// Closes what the server keeps to the users that jobs run as.
+fn close(options: &ServerOptions, home: &Path, data: &Path, file: &Path) -> anyhow::Result<Guests> {
+    let guests = Guests::find(&options.executor)?;
+    guests.close(data)?;
+    guests.check(data, &secrets(options, home, data, file))?;
+    Ok(guests)
+}
+
+/// The files that nobody but the server may read.
+pub(super) fn secrets(
+    options: &ServerOptions,
+    home: &Path,
+    data: &Path,
+    file: &Path,
+) -> Vec<PathBuf> {
+    let mut secrets = vec![key_file(options, home, data)];
+    for forge in &options.forges {
+        secrets.push(home.join(&forge.token_file));
+        secrets.extend(forge.webhook_secret_files.iter().map(|it| home.join(it)));
+    }
+    // The database's address may hold a password.
+    secrets.extend(options.database.is_some().then(|| file.to_owned()));
+    secrets
 }
 
 fn read_options(file: &Path) -> anyhow::Result<ServerOptions> {
@@ -122,10 +152,7 @@ fn master_key(options: &ServerOptions, home: &Path, data: &Path) -> anyhow::Resu
     let (text, place) = match std::env::var("TIDEGATE_KEY") {
         Ok(text) => (text, "TIDEGATE_KEY".to_owned()),
         Err(_) => {
-            let file = options
-                .key_file
-                .as_ref()
-                .map_or_else(|| data.join("key"), |it| home.join(it));
+            let file = key_file(options, home, data);
             if !file.exists() {
                 write_key(&file)
                     .with_context(|| format!("cannot write the key to {}", file.display()))?;
@@ -143,6 +170,12 @@ fn master_key(options: &ServerOptions, home: &Path, data: &Path) -> anyhow::Resu
     })?))
 }
 
+/// Where the installation's key is, when no variable holds it.
+pub(super) fn key_file(options: &ServerOptions, home: &Path, data: &Path) -> PathBuf {
+    let given = options.key_file.as_ref();
+    given.map_or_else(|| data.join("key"), |it| home.join(it))
+}
+
 fn write_key(file: &Path) -> anyhow::Result<()> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
@@ -156,18 +189,15 @@ fn write_key(file: &Path) -> anyhow::Result<()> {
     Ok(file.sync_all()?)
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
+/// A key's bytes from its digits.
+pub(super) fn from_hex(text: &str) -> Option<[u8; 32]> {
     let digits = (0..text.len()).step_by(2).map(|at| text.get(at..at + 2));
     let bytes: Option<Vec<u8>> = digits.map(|it| u8::from_str_radix(it?, 16).ok()).collect();
     bytes?.try_into().ok()
 }
 
 fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
-    let http = reqwest::Client::builder()
-        .user_agent(concat!("tidegate/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(Duration::from_secs(10))
-        .timeout(Duration::from_secs(60))
-        .build()?;
+    let http = http_client()?;
     let (mut forges, mut served) = (BTreeMap::new(), Vec::new());
     for options in all {
         let token = read_secret(&home.join(&options.token_file))?;
@@ -188,7 +218,17 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
     Ok((forges, served))
 }
 
-fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
+/// What speaks to forges.
+pub(super) fn http_client() -> anyhow::Result<reqwest::Client> {
+    Ok(reqwest::Client::builder()
+        .user_agent(concat!("tidegate/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_secs(60))
+        .build()?)
+}
+
+/// A secret without what stands around it in its file.
+pub(super) fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the secret in {}", file.display()))?;
     ensure!(
@@ -199,14 +239,20 @@ fn read_secret(file: &Path) -> anyhow::Result<SecretString> {
     Ok(text.trim().into())
 }
 
-fn executor(options: &ServerOptions, data: &Path) -> anyhow::Result<Arc<dyn Executor>> {
+fn executor(
+    options: &ServerOptions,
+    data: &Path,
+    guests: &Guests,
+) -> anyhow::Result<Arc<dyn Executor>> {
     match options.executor.kind {
         ExecutorKind::Local => Ok(Arc::new(Local::open(LocalOptions {
             program: std::env::current_exe().context("cannot find our own program")?,
             server: options.public_url.clone(),
-            folder: data.join("jobs"),
+            folder: data.join(closed::JOBS),
             plan_env: passed(&options.executor.plan_env)?,
             apply_env: passed(&options.executor.apply_env)?,
+            plan_account: guests.plan.as_ref().map(|it| it.account),
+            apply_account: guests.apply.as_ref().map(|it| it.account),
             grace: GRACE,
         })?)),
     }

@@ -1,5 +1,6 @@
 //! What plans and applies the runs of a wave. A new engine is a file here and an arm in each match of this file.
 
+mod check;
 mod made;
 pub mod op;
 mod progress;
@@ -22,6 +23,8 @@ use crate::core::ids::{Op, Root, WaveNumber};
 use crate::core::job::Applied;
 use crate::core::plan::Planned;
 use crate::process;
+
+pub use check::check;
 
 /// A commit's files on this machine, and where an engine may keep its own beside them.
 #[derive(Clone, Debug)]

@@ -1,8 +1,14 @@
 //! Jobs on this machine: a child process in a session of its own with a scrubbed environment.
+//!
+//! # Why two folders a job
+//!
+//! A job may run as a user of its own, and what it runs may be hostile. So what the server writes of a job (its log,
+//! which process it is, how it ended) stands in a folder that only the server writes to, and the job works in the
+//! folder `work` below it: a link that a job leaves there never leads the server to another file.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,6 +23,7 @@ use crate::core::job::{JobKey, JobSpec};
 use crate::core::key::hex;
 use crate::executor::{Executor, Seen};
 use crate::process::Program;
+use crate::process::account::Account;
 use crate::process::detached::{Detached, ProcessId};
 
 /// What a job wrote while it ran.
@@ -25,6 +32,12 @@ const LOG: &str = "log";
 const PROCESS: &str = "process";
 /// The exit code, written by the server that saw its end.
 const EXIT: &str = "exit";
+/// The folder in which a job works, which is its user's.
+const WORK: &str = "work";
+/// What a job that runs as another user finds as its home and for its temporary files: new in each job, so that none
+/// finds what another one left.
+const HOME: &str = "home";
+const TEMPORARY: &str = "tmp";
 /// A folder in which a job leaves what must outlive it: a state that could not be uploaded.
 const KEPT: &str = "kept";
 /// Exit codes after which nobody needs the log: done, waits, refused, stood down.
@@ -46,6 +59,10 @@ pub struct LocalOptions {
     pub plan_env: Vec<(String, String)>,
     /// Names and values that jobs get which apply.
     pub apply_env: Vec<(String, String)>,
+    /// Whom jobs run as which only plan; none is whoever we are.
+    pub plan_account: Option<Account>,
+    /// Whom jobs run as which apply.
+    pub apply_account: Option<Account>,
     /// How long an interrupted job may take before it is killed: longer than a tool may take to write its state.
     pub grace: Duration,
 }
@@ -57,28 +74,40 @@ pub struct Local {
 }
 
 impl Local {
-    /// An executor for these options. Makes the folder of jobs.
+    /// An executor for these options. Makes the folder of jobs, which other users can pass through when jobs are theirs.
     pub fn open(options: LocalOptions) -> anyhow::Result<Self> {
+        let local = Self { options };
+        let folder = &local.options.folder;
         private_folder()
             .recursive(true)
-            .create(&options.folder)
-            .with_context(|| format!("cannot make {}", options.folder.display()))?;
-        Ok(Self { options })
+            .create(folder)
+            .and_then(|()| local.let_through(folder))
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(local)
     }
 
     async fn launch(&self, job: &JobSpec, token: &SecretString) -> io::Result<Detached> {
         let folder = self.folder_of(&job.key);
         let log = private_file(&folder.join(LOG))?;
-        let passed = if job.work.applies() {
-            &self.options.apply_env
-        } else {
-            &self.options.plan_env
-        };
+        let (passed, account) = self.given(job);
         let names: Vec<&str> = passed.iter().map(|(name, _)| name.as_str()).collect();
+        let work = folder.join(WORK);
         let mut program = Program::new(&self.options.program)
             .args(["job"])
-            .dir(&folder)
+            .dir(&work)
             .stdin(token.expose_secret().as_bytes().to_vec());
+        private_folder().create(&work)?;
+        if let Some(account) = account {
+            program = program.account(account);
+            for (name, folder) in [("HOME", HOME), ("TMPDIR", TEMPORARY)] {
+                let folder = work.join(folder);
+                private_folder().create(&folder)?;
+                account.own(&folder)?;
+                program = program.env(name, folder);
+            }
+            account.own(&work)?;
+            self.let_through(&folder)?;
+        }
         for (name, value) in passed {
             program = program.env(name, value);
         }
@@ -89,6 +118,25 @@ impl Local {
             .await?;
         fs::write(folder.join(PROCESS), started.id().to_string())?;
         Ok(started)
+    }
+
+    /// The variables a job gets, and whom it runs as: a job that only plans runs code that nobody has looked at.
+    fn given(&self, job: &JobSpec) -> (&[(String, String)], Option<Account>) {
+        let options = &self.options;
+        if job.work.applies() {
+            (&options.apply_env, options.apply_account)
+        } else {
+            (&options.plan_env, options.plan_account)
+        }
+    }
+
+    /// Lets jobs of other users pass through a folder to their own, without seeing what else is in it.
+    fn let_through(&self, folder: &Path) -> io::Result<()> {
+        let options = &self.options;
+        if options.plan_account.is_none() && options.apply_account.is_none() {
+            return Ok(());
+        }
+        fs::set_permissions(folder, Permissions::from_mode(0o711))
     }
 
     fn folder_of(&self, key: &JobKey) -> PathBuf {
@@ -217,14 +265,24 @@ fn sweep_one(folder: &Path, before: Timestamp) -> anyhow::Result<()> {
         return Ok(());
     }
     let exit = fs::read_to_string(folder.join(EXIT)).unwrap_or_default();
-    if CALM.contains(&exit.as_str()) && !folder.join(KEPT).exists() {
+    let work = folder.join(WORK);
+    if CALM.contains(&exit.as_str()) && work.join(KEPT).symlink_metadata().is_err() {
         fs::remove_dir_all(folder)?;
         return Ok(());
     }
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() && !path.ends_with(KEPT) {
-            fs::remove_dir_all(path)?;
+    if !work.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(work)? {
+        let entry = entry?;
+        if entry.file_name() == KEPT {
+            continue;
+        }
+        // Of a link only the link goes.
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
         }
     }
     Ok(())

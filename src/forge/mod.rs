@@ -19,6 +19,7 @@
 //! | `remote` | `{url}/{owner}/{repo}.git` | `{url}/{path}.git` | `{url}/{owner}/{repo}.git` |
 //! | `head_ref` | `refs/pull/{n}/head` | `refs/merge-requests/{iid}/head` | `refs/pull/{n}/head` |
 
+mod check;
 pub mod github;
 mod marker;
 mod served;
@@ -33,11 +34,13 @@ use secrecy::SecretString;
 use crate::core::config::server::{ForgeKind, ForgeOptions};
 use crate::core::effect::{Reaction, Status};
 use crate::core::event::Event;
+use crate::core::finding::Finding;
 use crate::core::ids::{Actor, CommentId, DeliveryId, Pull, PullNumber, Repo, Sha};
 use crate::core::person::{Review, Role};
 use crate::core::remote::Remote;
 use crate::core::rollout::pull::PullDetails;
 
+pub use check::Checkup;
 pub use served::ServedForge;
 
 /// A delivery that was checked and read: what happened, or why it is nothing we act on.
@@ -104,6 +107,29 @@ impl ForgeKind {
         match self {
             Self::GitHub => Ok(Arc::new(github::GitHub::new(options, token, http)?)),
         }
+    }
+
+    /// Tells whether the forge takes our credentials, what they let us do there, and how far its clock is from ours.
+    /// Writes nothing.
+    pub async fn check(
+        self,
+        checkup: &Checkup<'_>,
+        token: SecretString,
+        http: reqwest::Client,
+    ) -> Vec<Finding> {
+        let clock = check::clock(checkup, &http).await;
+        let mut findings = match self {
+            Self::GitHub => match github::GitHub::new(checkup.options, token, http) {
+                Ok(github) => github::check::check(&github, checkup).await,
+                Err(error) => vec![Finding::fail(
+                    checkup.name(),
+                    format!("{error:#}"),
+                    "mend its entry under `forges`",
+                )],
+            },
+        };
+        findings.push(clock);
+        findings
     }
 }
 

@@ -9,13 +9,12 @@ use crate::core::remote::Remote;
 use crate::process::{Program, Ran};
 
 /// What git is told about itself, whatever the machine or the repository says.
-const CONFIGURATION: [(&str, &str); 12] = [
+const CONFIGURATION: [(&str, &str); 11] = [
     ("core.hooksPath", "/dev/null"),
     ("core.attributesFile", "/dev/null"),
     ("core.excludesFile", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("credential.helper", ""),
-    ("protocol.ext.allow", "never"),
     ("submodule.recurse", "false"),
     ("fetch.recurseSubmodules", "false"),
     ("init.defaultBranch", "main"),
@@ -46,8 +45,10 @@ fn configured(dir: &Path, remote: Option<&Remote>) -> Program {
         .env("LC_ALL", "C")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_ATTR_NOSYSTEM", "1")
         .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_OPTIONAL_LOCKS", "0");
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_ALLOW_PROTOCOL", remote.map_or("", protocol));
     if let Some(above) = dir.parent() {
         // A folder that is no repository is an error, not a reason to look for one around it.
         program = program.env("GIT_CEILING_DIRECTORIES", above);
@@ -60,6 +61,16 @@ fn configured(dir: &Path, remote: Option<&Remote>) -> Program {
         count += 1;
     }
     program.env("GIT_CONFIG_COUNT", count.to_string())
+}
+
+/// The only way of reaching others that a remote needs: nothing that a repository names opens another.
+fn protocol(remote: &Remote) -> &str {
+    let (scheme, _) = remote.url.split_once("://").unwrap_or(("file", ""));
+    // Of other ways git knows some that start programs.
+    match scheme {
+        "http" | "https" | "file" => scheme,
+        _ => "",
+    }
 }
 
 /// Runs a git process whatever its exit code; `what` completes "cannot …" when it could not be run to its end.

@@ -7,12 +7,14 @@
 //! pushes lost lines of a file under four writers; the program's compare-and-swap on the remote lost none.
 
 pub mod backend;
+mod check;
 mod checkout;
 mod command;
 mod commit;
 mod mirror;
 mod repository;
 
+pub use check::check;
 pub use checkout::checkout;
 pub use commit::{Identity, NewCommit, Push};
 pub use mirror::Mirror;

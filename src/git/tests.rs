@@ -1,5 +1,7 @@
 //! The git room against real repositories on this machine.
 
+mod hostile;
+
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;

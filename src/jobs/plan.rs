@@ -25,10 +25,18 @@ pub(super) async fn run(mut site: Site, source: &Source, only: &[Root]) -> anyho
         .flat_map(|it| it.members)
         .filter(|it| only.is_empty() || only.contains(it))
         .collect();
-    let plans = site
+    let mut plans = site
         .engine
         .plan(&site.checkout, &members, Lock::Leave)
         .await?;
+    let before = source.before(&survey).await?;
+    for Planned { root, result } in &mut plans {
+        if let PlanResult::Made(draft) = result {
+            draft
+                .remarks
+                .extend(survey.estate.moved_state(&before, root));
+        }
+    }
     Ok(Report {
         survey: Some(survey),
         plans: plans.clone(),

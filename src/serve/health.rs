@@ -18,10 +18,18 @@ struct Pulse {
     tally: Tally,
 }
 
-/// `/healthz`, `/readyz` and `/metrics`.
+/// The header by which a server's `/healthz` names its installation: the id of its key, which digests name too.
+pub const INSTALLATION: &str = "x-tidegate-installation";
+
+/// `/healthz`, at both addresses: it says who lives, so that `tidegate doctor` can tell us from a stranger.
+pub(super) fn alive(installation: &str) -> Router {
+    let headers = [(INSTALLATION, installation.to_owned())];
+    Router::new().route("/healthz", get(|| async { (headers, "alive\n") }))
+}
+
+/// `/readyz` and `/metrics`.
 pub(super) fn router(store: Store, tally: Tally) -> Router {
     Router::new()
-        .route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .with_state(Pulse { store, tally })

@@ -5,11 +5,11 @@
 //! Forges and jobs must reach `listen` from outside. Pages and metrics show plans, so they stand on `listen_pages`,
 //! which is not public until people can log in.
 
+pub mod health;
 pub mod pages;
 
 mod dispatch;
 mod given_up;
-mod health;
 mod received;
 mod runner_api;
 mod ticker;
@@ -139,14 +139,21 @@ impl Server {
 /// What forges and jobs reach.
 fn public(server: &Server, tally: &Tally) -> Router {
     let webhooks = webhook::router(server.clone(), tally.clone());
-    with_layers(webhooks.merge(runner_api::router(server.clone())))
+    let alive = health::alive(server.app.digest_key.id());
+    with_layers(
+        webhooks
+            .merge(runner_api::router(server.clone()))
+            .merge(alive),
+    )
 }
 
 /// What people and machines of the operator reach.
 fn private(server: &Server, tally: &Tally) -> Router {
     let store = &server.app.store;
     let limit = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, LONGEST_PAGE);
-    let pages = pages::router(store.clone()).merge(health::router(store.clone(), tally.clone()));
+    let pages = pages::router(store.clone())
+        .merge(health::router(store.clone(), tally.clone()))
+        .merge(health::alive(server.app.digest_key.id()));
     with_layers(pages.layer(limit))
 }
 

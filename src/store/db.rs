@@ -14,10 +14,11 @@ use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 
 use crate::core::event::Lane;
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+/// The tables of this version of the program, step by step.
+pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// How long a statement waits for a connection, or for another process's lock.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An open database.
 #[derive(Clone)]
@@ -74,16 +75,7 @@ impl Db {
                 .map_err(|error| explain_sqlite(path, error));
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            // The parser's own complaint may quote the address, and with it a password.
-            let options: PgConnectOptions = url
-                .parse()
-                .map_err(|_| anyhow!("the database's address cannot be read: write `postgres://user:password@host/database`"))?;
-            let place = format!(
-                "the database {:?} at {}:{}",
-                options.get_database().unwrap_or_default(),
-                options.get_host(),
-                options.get_port()
-            );
+            let (options, place) = pg_options(url)?;
             return Self::open_pg(options)
                 .await
                 .map_err(|error| explain_pg(&place, error));
@@ -184,7 +176,25 @@ pub(super) fn small(number: i64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn explain_sqlite(path: &str, error: MigrateError) -> anyhow::Error {
+/// How a PostgreSQL is reached, and its name for people, without a password.
+pub(super) fn pg_options(url: &str) -> anyhow::Result<(PgConnectOptions, String)> {
+    // The parser's own complaint may quote the address, and with it a password.
+    let options: PgConnectOptions = url.parse().map_err(|_| {
+        anyhow!(
+            "the database's address cannot be read: write `postgres://user:password@host/database`"
+        )
+    })?;
+    let place = format!(
+        "the database {:?} at {}:{}",
+        options.get_database().unwrap_or_default(),
+        options.get_host(),
+        options.get_port()
+    );
+    Ok((options, place))
+}
+
+/// What to do about a file that cannot be opened.
+pub(super) fn explain_sqlite(path: &str, error: MigrateError) -> anyhow::Error {
     let hint = hint_for_migrations(&error).or_else(|| {
         let primary = code(&error)?.parse::<u32>().ok()? & 0xff;
         Some(match primary {
@@ -198,7 +208,8 @@ fn explain_sqlite(path: &str, error: MigrateError) -> anyhow::Error {
     with_hint(format!("cannot open the database file {path}"), hint, error)
 }
 
-fn explain_pg(place: &str, error: MigrateError) -> anyhow::Error {
+/// What to do about a PostgreSQL that cannot be opened.
+pub(super) fn explain_pg(place: &str, error: MigrateError) -> anyhow::Error {
     let hint = hint_for_migrations(&error).or_else(|| match code(&error).as_deref() {
         Some("28P01" | "28000") => Some("the user or the password in `database` is wrong"),
         Some("3D000") => Some("create the database first"),

@@ -8,6 +8,7 @@
 //! nothing else. Order is the order of row numbers, never of clocks.
 
 mod bell;
+mod check;
 mod db;
 mod inbox;
 mod jobs;
@@ -26,6 +27,7 @@ use crate::core::rollout::pull::PullMemory;
 use crate::store::db::{Db, Tx, on};
 
 pub use crate::store::bell::{Bell, Listener};
+pub use crate::store::check::check;
 pub use crate::store::inbox::{
     Claimed, DeadDelivery, Delivery, Filed, Finished, Inbox, InboxCounts,
 };

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod approve;
+mod cli;
 mod comment;
 mod delivery;
 mod forges;
 mod fuzz;
 mod gate;
+mod isolation;
 mod leash;
 mod manifests;
 mod pull;

@@ -4,7 +4,7 @@ use crate::world::claims::NOTHING;
 use crate::world::estate::{keeps_a_password, replaces, updates, updates_otherwise, writes};
 use crate::world::server::PASSWORD;
 use crate::world::{GRACE, World, rules};
-use tidegate::core::rollout::WaveState;
+use tidegate::core::rollout::{Rollout, WaveState};
 
 #[tokio::test]
 async fn rollouts_that_do_not_meet_go_out_side_by_side() {
@@ -37,6 +37,43 @@ async fn a_newer_push_takes_over_what_it_meets_and_keeps_the_older_rules() {
     assert_eq!(newer.base, older.base);
     assert_eq!(world.applied(), NOTHING);
     world.comment(&pull, GRACE, "/approve").await;
+    assert_eq!(world.applied(), ["network"]);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_push_that_was_missed_goes_out_with_the_next_under_the_rules_before_it() {
+    let Some(mut world) = World::on_github().with_gate("always").await else {
+        return;
+    };
+    let [first] = world.rollouts().await.try_into().unwrap();
+    world.kill_the_server().await;
+    let loosened = writes("tidegate.yml", &rules("never")).and(updates("network"));
+    world.push_without_waiting("main", &loosened).await;
+    world.lose_what_is_delivered().await;
+    world.start_the_server().await;
+    world.push(&updates("storage")).await;
+    let [_, rollout] = world.rollouts().await.try_into().unwrap();
+    assert_eq!(rollout.base, first.commit);
+    assert_eq!(members(&rollout), ["network", "storage"]);
+    assert_eq!(world.applied(), NOTHING);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_branch_that_is_set_back_goes_out_under_the_rules_it_had_last() {
+    let Some(mut world) = World::on_github().with_gate("never").await else {
+        return;
+    };
+    let [first] = world.rollouts().await.try_into().unwrap();
+    let tightened = writes("tidegate.yml", &rules("always")).and(updates("network"));
+    let tip = world.push(&tightened).await;
+    assert_eq!(world.applied(), ["network"]);
+    world.set_back(first.commit.as_str()).await;
+    let [_, _, rollout] = world.rollouts().await.try_into().unwrap();
+    assert_eq!(rollout.base.as_str(), tip);
+    assert_eq!(rollout.commit, first.commit);
+    assert_eq!(members(&rollout), ["network"]);
     assert_eq!(world.applied(), ["network"]);
     world.end().await;
 }
@@ -109,4 +146,12 @@ async fn a_sensitive_value_reaches_the_state_and_nothing_else() {
     let state = world.state("network").await.to_string();
     assert!(state.contains(PASSWORD), "{state}");
     world.end().await;
+}
+
+fn members(rollout: &Rollout) -> Vec<&str> {
+    let waves = rollout.waves.iter();
+    waves
+        .flat_map(|it| &it.members)
+        .map(|it| it.as_str())
+        .collect()
 }

@@ -36,6 +36,8 @@ impl Place {
             folder: folder.join("jobs"),
             plan_env: Vec::new(),
             apply_env: vec![("CLOUD_KEY".to_owned(), "k3y".to_owned())],
+            plan_account: None,
+            apply_account: None,
             grace: Duration::from_millis(20),
         })
         .unwrap()
@@ -51,8 +53,12 @@ impl Place {
         self.local.start(job, &token).await.unwrap();
     }
 
+    /// A file that the server wrote of a job, or else one that the job wrote.
     fn read(&self, job: &JobSpec, file: &str) -> String {
-        fs::read_to_string(self.local.folder_of(&job.key).join(file)).unwrap_or_default()
+        let folder = self.local.folder_of(&job.key);
+        let text = fs::read_to_string(folder.join(file));
+        text.or_else(|_| fs::read_to_string(folder.join(WORK).join(file)))
+            .unwrap_or_default()
     }
 
     /// Waits for a file of a job's folder to hold a whole line.
@@ -189,14 +195,16 @@ async fn of_old_jobs_only_the_logs_of_failed_ones_stay() {
         place.local.start(&job(attempt), &token).await.unwrap();
         place.ended(&job(attempt)).await;
     }
-    fs::create_dir(place.local.folder_of(&job(3).key).join(KEPT)).unwrap();
+    let kept = place.local.folder_of(&job(3).key).join(WORK).join(KEPT);
+    fs::create_dir(kept).unwrap();
     place.local.sweep(Timestamp::MIN).await.unwrap();
     assert!(place.local.folder_of(&job(1).key).exists());
     place.local.sweep(Timestamp::MAX).await.unwrap();
     let left = |attempt| {
-        let folder = fs::read_dir(place.local.folder_of(&job(attempt).key));
-        let mut names: Vec<_> = folder
+        let folder = place.local.folder_of(&job(attempt).key);
+        let mut names: Vec<_> = [folder.clone(), folder.join(WORK)]
             .into_iter()
+            .flat_map(fs::read_dir)
             .flatten()
             .map(|it| it.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -204,6 +212,6 @@ async fn of_old_jobs_only_the_logs_of_failed_ones_stay() {
         names
     };
     assert_eq!(left(1), [""; 0]);
-    assert_eq!(left(2), [EXIT, LOG, PROCESS]);
-    assert_eq!(left(3), [EXIT, KEPT, LOG, PROCESS]);
+    assert_eq!(left(2), [EXIT, LOG, PROCESS, WORK]);
+    assert_eq!(left(3), [EXIT, KEPT, LOG, PROCESS, WORK]);
 }

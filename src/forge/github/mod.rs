@@ -1,5 +1,6 @@
 //! GitHub, and GitHub Enterprise Server.
 
+pub(super) mod check;
 mod client;
 mod comments;
 mod credentials;

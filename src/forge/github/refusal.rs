@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use crate::forge::ForgeError;
+use crate::forge::check::http_date;
 use crate::forge::github::wire::Maybe;
 
 /// How long GitHub wants us to keep away when it does not say how long.
@@ -57,11 +58,6 @@ fn limited_until(headers: &HeaderMap) -> Option<Timestamp> {
         return Timestamp::from_second(reset).ok();
     }
     now?.checked_add(MINUTE).ok()
-}
-
-fn http_date(text: &str) -> Option<Timestamp> {
-    let parser = jiff::fmt::rfc2822::DateTimeParser::new();
-    parser.parse_timestamp(text).ok()
 }
 
 #[derive(Default, Deserialize)]

@@ -135,6 +135,8 @@ fn executor(home: &Path) -> Local {
         folder: home.join("jobs"),
         plan_env: Vec::new(),
         apply_env: Vec::new(),
+        plan_account: None,
+        apply_account: None,
         grace: Duration::from_secs(1),
     };
     Local::open(options).unwrap()

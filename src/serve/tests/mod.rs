@@ -25,7 +25,7 @@ use crate::store::Store;
 
 /// A server with an empty store that serves `acme/*` of two forges, and reaches none of them.
 struct Stage {
-    _home: TempDir,
+    home: TempDir,
     server: Server,
     tally: Tally,
 }
@@ -39,6 +39,8 @@ impl Stage {
             folder: home.path().join("jobs"),
             plan_env: Vec::new(),
             apply_env: Vec::new(),
+            plan_account: None,
+            apply_account: None,
             grace: Duration::from_secs(1),
         });
         Self::with(home, Arc::new(executor.unwrap())).await
@@ -75,7 +77,7 @@ impl Stage {
             lease_seconds: 60,
         };
         Self {
-            _home: home,
+            home,
             server,
             tally: Tally::default(),
         }
@@ -182,6 +184,17 @@ async fn a_server_with_a_store_is_alive_and_ready() {
             (StatusCode::OK, said)
         );
     }
+}
+
+#[tokio::test]
+async fn the_public_address_says_which_installation_lives_there() {
+    let stage = Stage::new().await;
+    let request = Request::get("/healthz").body(Body::empty()).unwrap();
+    let answer = stage.ask(request).await;
+    assert_eq!(
+        answer.headers[health::INSTALLATION],
+        stage.server.app.digest_key.id()
+    );
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Every method of the store, on SQLite and, when `TIDEGATE_TEST_POSTGRES` names one, on PostgreSQL.
 
+mod checking;
 mod inbox;
 mod jobs;
 mod memory;
@@ -14,7 +15,7 @@ use crate::core::ids::{
     Actor, CommentId, DeliveryId, ForgeHost, Login, Pull, PullNumber, Repo, RepoId, RepoName,
     UserId,
 };
-use crate::store::{Claimed, Delivery, Filed, Store, on};
+use crate::store::{Claimed, Delivery, Filed, Store, check, on};
 
 const LEASE: SignedDuration = SignedDuration::from_secs(30);
 

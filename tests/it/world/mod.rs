@@ -8,7 +8,6 @@ pub(crate) mod site;
 pub(crate) mod spec;
 
 mod letter;
-mod log;
 mod peace;
 pub(crate) mod server;
 
@@ -97,15 +96,16 @@ impl World {
 
     async fn start(tool: &str, rules: &str) -> Self {
         let turn = TURNS.acquire().await.unwrap();
-        log::keep();
         let (listen, pages) = (free_address(), free_address());
         let site = Site::delivering_to(format!("http://{listen}/webhooks/github")).await;
         let place = Place {
             listen,
             pages,
             folder: site.beside("server"),
+            home: site.beside("home"),
             forge: site.address.clone(),
         };
+        place.furnish();
         let server = Some(Running::start(&place).await);
         let mut world = Self {
             site,
@@ -257,6 +257,15 @@ impl World {
         for (_, process) in living {
             process.kill();
         }
+    }
+
+    /// Sets `main` back to a commit it stood at before.
+    pub(crate) async fn set_back(&mut self, commit: &str) {
+        let refs = format!("+{commit}:refs/heads/main");
+        self.site
+            .git_as(ADA, REPO, &["push", "--quiet"], &[&refs])
+            .await;
+        self.settle().await;
     }
 
     async fn propose(&self, who: &str, title: &str, head: &str) -> u64 {

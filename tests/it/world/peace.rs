@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use serde_json::Value;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+use tidegate::core::hidden::Hidden;
 use tidegate::process::detached::ProcessId;
+use tokio::net::TcpListener;
+use tokio_util::task::AbortOnDropHandle;
 
+use crate::world::World;
 use crate::world::server::PASSWORD;
 use crate::world::site::{PEOPLE, SECRET, token};
-use crate::world::{World, log};
 
 /// How long consequences may take; then something hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,7 +33,7 @@ impl World {
             assert!(
                 start.elapsed() < PATIENCE,
                 "the story does not come to rest:\n{}",
-                log::last_words()
+                self.place.last_words()
             );
             self.server()
                 .store
@@ -56,6 +59,21 @@ impl World {
         let all = self.deliveries().await;
         let is_done = all.iter().all(|it| it["is_queued"] == false);
         is_done.then_some(all.len())
+    }
+
+    /// Answers every delivery that is on its way as a proxy without its server does, so that the forge gives it up.
+    pub(crate) async fn lose_what_is_delivered(&self) {
+        let listener = TcpListener::bind(self.place.listen).await.unwrap();
+        let nobody = axum::Router::new().fallback(async || StatusCode::BAD_GATEWAY);
+        let proxy =
+            AbortOnDropHandle::new(tokio::spawn(async { axum::serve(listener, nobody).await }));
+        let start = Instant::now();
+        while self.delivered().await.is_none() {
+            assert!(start.elapsed() < PATIENCE, "a delivery is on its way");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        proxy.abort();
+        assert!(proxy.await.unwrap_err().is_cancelled());
     }
 
     /// Everything that the forge delivers, oldest first.
@@ -107,7 +125,7 @@ impl World {
             assert!(
                 start.elapsed() < PATIENCE,
                 "no job comes up:\n{}",
-                log::last_words()
+                self.place.last_words()
             );
             store.bell().listen().wait(Duration::from_millis(50)).await;
         }
@@ -178,7 +196,7 @@ impl World {
     /// Looks for every secret in what the server logged, stored, wrote to the forge and showed.
     fn no_secret_was_told(&self, pages: &str) {
         let mut places = vec![
-            ("the log".to_owned(), log::lines().into_bytes()),
+            ("the log".to_owned(), self.place.log().into_bytes()),
             ("a page".to_owned(), pages.as_bytes().to_vec()),
         ];
         let kept = files(&self.place.folder);
@@ -191,15 +209,14 @@ impl World {
         }
         let tokens = PEOPLE.map(|(login, _)| token(login));
         let secrets = tokens
-            .into_iter()
-            .chain([SECRET.to_owned(), PASSWORD.to_owned()]);
-        for secret in secrets {
-            for (place, bytes) in &places {
-                let is_told = bytes
-                    .windows(secret.len())
-                    .any(|it| it == secret.as_bytes());
-                assert!(!is_told, "{place} holds {secret}");
-            }
+            .iter()
+            .map(String::as_str)
+            .chain([SECRET, PASSWORD])
+            .map(|it| (it, it));
+        let secrets = Hidden::new(secrets);
+        for (place, bytes) in &places {
+            let text = String::from_utf8_lossy(bytes);
+            assert!(!secrets.are_in(&text), "{place}: {}", secrets.cover(&text));
         }
     }
 }

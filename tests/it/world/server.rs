@@ -1,78 +1,141 @@
-//! The server in this process, over folders and addresses that outlive it, so that it can be killed and started again.
+//! The server as a process of its own, over folders and addresses that outlive it, so that it can be killed and started
+//! again.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::env;
+use std::fs::{self, OpenOptions};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::process::Stdio;
 use std::time::Duration;
 
-use tidegate::core::config::server::{ForgeKind, ForgeOptions};
-use tidegate::core::key::MasterKey;
-use tidegate::executor::local::{Local, LocalOptions};
-use tidegate::forge::ServedForge;
-use tidegate::handlers::App;
-use tidegate::handlers::estates::Estates;
-use tidegate::serve::{self, Server};
 use tidegate::store::Store;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio::process::{Child, Command};
 
 use crate::world::site::{REPO, SECRET, token};
 
 /// What the roots' provider would sign in with; nobody but Terraform ever sees it.
 pub(crate) const PASSWORD: &str = "correct-horse-battery-staple";
 
+/// What a server has from the machine it runs on.
+const INHERITED: [&str; 5] = [
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "CHECKPOINT_DISABLE",
+    "TF_CLI_CONFIG_FILE",
+];
+
 /// Where a server listens and what it keeps.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) listen: SocketAddr,
     pub(crate) pages: SocketAddr,
+    /// What it keeps: database, key, mirrors, jobs.
     pub(crate) folder: PathBuf,
+    /// Its file, its secrets, and its log.
+    pub(crate) home: PathBuf,
     /// The forge's address.
     pub(crate) forge: String,
 }
 
+impl Place {
+    /// All that servers here have logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.home.join("log")).unwrap_or_default()
+    }
+
+    /// The end of the log, for somebody who reads why a story broke off.
+    pub(crate) fn last_words(&self) -> String {
+        let text = self.log();
+        let from = text.lines().count().saturating_sub(30);
+        text.lines().skip(from).collect::<Vec<_>>().join("\n")
+    }
+
+    fn file(&self) -> String {
+        let Self {
+            listen,
+            pages,
+            folder,
+            forge,
+            ..
+        } = self;
+        format!(
+            "public_url: http://{listen}
+listen: {listen}
+listen_pages: \"{pages}\"
+data: {}
+forges:
+  - kind: github
+    url: {forge}
+    api_url: {forge}/api/v3
+    token_file: token
+    webhook_secret_files: [secret]
+    repos: [{REPO}]
+executor:
+  parallel: 1
+  lease: 30s
+  plan_env: [TF_HTTP_USERNAME, TF_HTTP_PASSWORD, TF_VAR_password]
+  apply_env: [TF_HTTP_USERNAME, TF_HTTP_PASSWORD, TF_VAR_password]
+",
+            folder.display()
+        )
+    }
+
+    /// Writes the server's file and its secrets.
+    pub(crate) fn furnish(&self) {
+        fs::create_dir_all(&self.home).unwrap();
+        fs::write(self.home.join("tidegate-server.yml"), self.file()).unwrap();
+        fs::write(self.home.join("token"), token("tide")).unwrap();
+        fs::write(self.home.join("secret"), SECRET).unwrap();
+    }
+}
+
 /// A running server.
 pub(crate) struct Running {
+    /// Its store, as somebody beside it reads it.
     pub(crate) store: Store,
-    task: JoinHandle<anyhow::Result<()>>,
-    stop: CancellationToken,
+    process: Child,
 }
 
 impl Running {
     /// Starts a server; it answers when this returns.
     pub(crate) async fn start(place: &Place) -> Self {
-        let server = build(place).await;
-        let store = server.app.store.clone();
-        let stop = CancellationToken::new();
-        let task = tokio::spawn(serve::run(server, stop.clone()));
+        let mut process = spawn(place);
         let ready = format!("http://{}/readyz", place.pages);
-        for _ in 0..500 {
+        for _ in 0..1000 {
+            let ended = process.try_wait().unwrap();
             assert!(
-                !task.is_finished(),
-                "the server did not start: {:?}",
-                task.await
+                ended.is_none(),
+                "the server did not start:\n{}",
+                place.last_words()
             );
             let answer = reqwest::get(&ready).await;
             if answer.is_ok_and(|it| it.status().is_success()) {
-                return Self { store, task, stop };
+                let database = place.folder.join("tidegate.db");
+                let store = Store::open(&format!("sqlite:{}", database.display())).await;
+                let store = store.unwrap();
+                return Self { store, process };
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("the server does not answer at {ready}");
+        panic!(
+            "the server does not answer at {ready}:\n{}",
+            place.last_words()
+        );
     }
 
     /// Lets the server leave in order.
-    pub(crate) async fn stop(self) {
-        self.stop.cancel();
-        self.task.await.unwrap().unwrap();
+    pub(crate) async fn stop(mut self) {
+        let id = self.process.id().unwrap();
+        let id = nix::unistd::Pid::from_raw(id.try_into().unwrap());
+        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).unwrap();
+        let ended = self.process.wait().await.unwrap();
+        assert_eq!(ended.code(), Some(0));
     }
 
     /// Takes the server away in the middle of whatever it does.
-    pub(crate) async fn kill(self) {
-        self.task.abort();
-        assert!(self.task.await.unwrap_err().is_cancelled());
+    pub(crate) async fn kill(mut self) {
+        self.process.kill().await.unwrap();
     }
 }
 
@@ -82,67 +145,29 @@ pub(crate) fn free_address() -> SocketAddr {
     listener.local_addr().unwrap()
 }
 
-async fn build(place: &Place) -> Server {
-    fs::create_dir_all(&place.folder).unwrap();
-    let options = ForgeOptions {
-        kind: ForgeKind::GitHub,
-        url: place.forge.parse().unwrap(),
-        api_url: format!("{}/api/v3", place.forge).parse().unwrap(),
-        token_file: "unused".into(),
-        webhook_secret_files: Vec::new(),
-        repos: vec![REPO.to_owned()],
-    };
-    let forge = options
-        .kind
-        .connect(&options, token("tide").into(), reqwest::Client::new())
+fn spawn(place: &Place) -> Child {
+    let log = place.home.join("log");
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(log)
         .unwrap();
-    let database = place.folder.join("tidegate.db");
-    let store = Store::open(&format!("sqlite:{}", database.display()))
-        .await
-        .unwrap();
-    let key = MasterKey::new([7; 32]);
-    let app = App {
-        store: store.clone(),
-        forges: Arc::new(BTreeMap::from([(options.host(), forge)])),
-        mirrors: place.folder.join("mirrors"),
-        estates: Estates::default(),
-        digest_key: key.for_digests(),
-        pages: format!("http://{}/", place.pages).parse().unwrap(),
-    };
-    let world = tidegate::outbox::World {
-        store,
-        forges: app.forges.clone(),
-        mirrors: app.mirrors.clone(),
-        executor: Arc::new(executor(place)),
-    };
-    Server {
-        listen: place.listen,
-        listen_pages: place.pages,
-        app,
-        world,
-        served: Arc::new(vec![
-            ServedForge::new(options, vec![SECRET.into()]).unwrap(),
-        ]),
-        token_key: key.for_tokens(),
-        parallel: 1,
-        lease_seconds: 30,
-    }
-}
-
-fn executor(place: &Place) -> Local {
-    let variables = [
-        ("TF_HTTP_USERNAME", "tide".to_owned()),
-        ("TF_HTTP_PASSWORD", token("tide")),
-        ("TF_VAR_password", PASSWORD.to_owned()),
-    ];
-    let variables = variables.map(|(name, value)| (name.to_owned(), value));
-    Local::open(LocalOptions {
-        program: env!("CARGO_BIN_EXE_tidegate").into(),
-        server: format!("http://{}", place.listen).parse().unwrap(),
-        folder: place.folder.join("jobs"),
-        plan_env: variables.to_vec(),
-        apply_env: variables.to_vec(),
-        grace: Duration::from_secs(30),
-    })
-    .unwrap()
+    let inherited = INHERITED
+        .into_iter()
+        .filter_map(|it| Some((it, env::var_os(it)?)));
+    Command::new(env!("CARGO_BIN_EXE_tidegate"))
+        .args(["serve", "--config"])
+        .arg(place.home.join("tidegate-server.yml"))
+        .env_clear()
+        .envs(inherited)
+        .env("TIDEGATE_LOG", "tidegate=debug,info")
+        .env("TF_HTTP_USERNAME", "tide")
+        .env("TF_HTTP_PASSWORD", token("tide"))
+        .env("TF_VAR_password", PASSWORD)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
 }

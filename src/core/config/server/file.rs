@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use super::{ExecutorKind, ExecutorOptions, ForgeKind, ForgeOptions, ServerOptions};
+use super::{ExecutorKind, ExecutorOptions, ForgeKind, ForgeOptions, JobUser, ServerOptions};
 use crate::core::config::Complaint;
 use crate::core::config::length;
 use crate::core::config::section::{At, Keys, Later, Reader, Section};
@@ -42,8 +42,16 @@ const FORGE_KEYS: Keys = Keys {
     later: &["app_id", "app_key_file"],
 };
 const EXECUTOR_KEYS: Keys = Keys {
-    read: &["kind", "parallel", "lease", "plan_env", "apply_env"],
-    later: &["user"],
+    read: &[
+        "kind",
+        "parallel",
+        "lease",
+        "plan_env",
+        "apply_env",
+        "user",
+        "apply_user",
+    ],
+    later: &[],
 };
 const FORGE_KINDS: [(&str, ForgeKind); 1] = [("github", ForgeKind::GitHub)];
 const EXECUTOR_KINDS: [(&str, ExecutorKind); 1] = [("local", ExecutorKind::Local)];
@@ -60,6 +68,8 @@ impl Default for ExecutorOptions {
             lease_seconds: 60,
             plan_env: Vec::new(),
             apply_env: Vec::new(),
+            user: None,
+            apply_user: None,
         }
     }
 }
@@ -243,6 +253,7 @@ fn read_executor(reader: &mut Reader, at: &At) -> Option<ExecutorOptions> {
     let keys = reader.section(at, &EXECUTOR_KEYS);
     let kind = reader.get(&keys, "kind", |reader, at| reader.word(at, &EXECUTOR_KINDS));
     let parallel = reader.get(&keys, "parallel", |reader, at| reader.whole(at, 1..=64));
+    let (user, apply_user) = read_users(reader, &keys);
     Some(ExecutorOptions {
         kind: kind.unwrap_or(default.kind),
         parallel: parallel.map_or(default.parallel, |it| it as usize),
@@ -255,7 +266,37 @@ fn read_executor(reader: &mut Reader, at: &At) -> Option<ExecutorOptions> {
         apply_env: reader
             .get(&keys, "apply_env", read_names)
             .unwrap_or_default(),
+        user,
+        apply_user,
     })
+}
+
+fn read_users(reader: &mut Reader, keys: &Section) -> (Option<JobUser>, Option<JobUser>) {
+    let user = reader.get(keys, "user", read_user);
+    let apply_user = reader.get(keys, "apply_user", read_user);
+    if let (None, Some(at)) = (keys.get("user"), keys.get("apply_user")) {
+        let hint = "give `user` too: code of pull requests needs a user of its own first";
+        reader.wrong::<()>(at, "is given without `user`", hint);
+    }
+    (user, apply_user)
+}
+
+/// A user's name or number, and never the one that may read everything.
+fn read_user(reader: &mut Reader, at: &At) -> Option<JobUser> {
+    let user = match &at.node.value {
+        Value::Whole(_) => JobUser::Id(reader.whole(at, 0..=u32::MAX - 1)?),
+        Value::Text(_)
+        | Value::Nothing
+        | Value::Flag(_)
+        | Value::Other
+        | Value::List(_)
+        | Value::Map(_) => JobUser::Name(reader.text(at)?.to_owned()),
+    };
+    if user == JobUser::Id(0) || user == JobUser::Name("root".to_owned()) {
+        let hint = "name a user that owns nothing of the server's";
+        return reader.wrong(at, "may read all that the server keeps", hint);
+    }
+    Some(user)
 }
 
 fn read_lease(reader: &mut Reader, at: &At) -> Option<u32> {
@@ -330,6 +371,8 @@ mod tests {
                 lease_seconds: 60,
                 plan_env: Vec::new(),
                 apply_env: Vec::new(),
+                user: None,
+                apply_user: None,
             },
         };
         assert_eq!(options, wanted);

@@ -3,6 +3,7 @@
 mod file;
 
 use ::core::net::SocketAddr;
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -71,9 +72,9 @@ impl ForgeOptions {
     }
 }
 
-/// Part by part, so that a pattern for `acme` never reaches `evil-acme`. Capitals do not matter: no forge lets two
-/// repositories differ in them alone.
-fn is_named_by(name: &str, pattern: &str) -> bool {
+/// Whether a repository's name fits a pattern: part by part, so that one for `acme` never reaches `evil-acme`. Capitals
+/// do not matter: no forge lets two repositories differ in them alone.
+pub fn is_named_by(name: &str, pattern: &str) -> bool {
     let (name, pattern) = (name.to_lowercase(), pattern.to_lowercase());
     name.split('/').count() == pattern.split('/').count()
         && name
@@ -112,6 +113,33 @@ pub struct ExecutorOptions {
     pub plan_env: Vec<String>,
     /// Names passed on to jobs that apply.
     pub apply_env: Vec<String>,
+    /// Whom jobs run as; none is the server's own user.
+    pub user: Option<JobUser>,
+    /// Whom jobs that apply run as; none is `user`. Never there without it.
+    pub apply_user: Option<JobUser>,
+}
+
+impl ExecutorOptions {
+    /// Whom jobs that apply run as, when that is not the server's own user.
+    pub fn applying_user(&self) -> Option<&JobUser> {
+        self.apply_user.as_ref().or(self.user.as_ref())
+    }
+}
+
+/// A user of the machine that jobs run as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobUser {
+    Name(String),
+    Id(u32),
+}
+
+impl fmt::Display for JobUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Id(id) => id.fmt(f),
+        }
+    }
 }
 
 /// The executors there are.

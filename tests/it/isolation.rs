@@ -1,0 +1,322 @@
+//! What code of a pull request reaches of the server: a server of its own process, and a plan that spies on it.
+
+use std::fs::{self, Permissions};
+use std::io::Read;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use tidegate::process;
+
+use crate::world::World;
+use crate::world::estate;
+use crate::world::server::free_address;
+use crate::world::site::{REPO, SECRET, Site, token};
+
+/// A user that owns nothing, and is on every machine.
+const NOBODY: u32 = 65_534;
+
+/// How long anything may take; then it hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a spying plan says that it could read, in this order.
+const SPIED: [&str; 5] = ["environment", "database", "key", "token", "log"];
+
+/// A folder that other users can pass through, with our own program and the files of a server in it.
+struct Home {
+    folder: tempfile::TempDir,
+    listen: SocketAddr,
+    pages: SocketAddr,
+}
+
+/// A server in a process of its own, killed when it is dropped.
+struct Server(Child);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self {
+            folder: tempfile::tempdir().unwrap(),
+            listen: free_address(),
+            pages: free_address(),
+        };
+        let bin = home.path("bin");
+        fs::create_dir(&bin).unwrap();
+        for folder in [home.folder.path(), &bin] {
+            set_mode(folder, 0o711);
+        }
+        copy(
+            Path::new(env!("CARGO_BIN_EXE_tidegate")),
+            &bin.join("tidegate"),
+        );
+        for (file, text) in [("token", token("tide")), ("secret", SECRET.to_owned())] {
+            fs::write(home.path(file), text).unwrap();
+            set_mode(&home.path(file), 0o600);
+        }
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write_server_file(&self, forge: &str, executor: &str) {
+        let (listen, pages) = (self.listen, self.pages);
+        let text = format!(
+            "public_url: http://{listen}\nlisten: {listen}\nlisten_pages: {pages}\ndata: data\nforges:\n  \
+             - kind: github\n    url: {forge}\n    api_url: {forge}/api/v3\n    token_file: token\n    \
+             webhook_secret_files: [secret]\n    repos: [{REPO}]\nexecutor: {executor}\n"
+        );
+        fs::write(self.path("tidegate-server.yml"), text).unwrap();
+    }
+
+    /// Our own program as a server, which finds in its environment what nobody else may read.
+    fn serve(&self) -> Command {
+        let mut command = Command::new(self.path("bin/tidegate"));
+        command
+            .args(["serve", "--config"])
+            .arg(self.path("tidegate-server.yml"))
+            .env_clear()
+            .env(
+                "PATH",
+                format!("{}:/usr/bin:/bin", self.path("bin").display()),
+            )
+            .env("TF_VAR_server", "only-the-server-knows")
+            .env("TIDEGATE_KEY_OF_OLD", "only-the-server-knows")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts the server; it answers when this returns.
+    async fn start(&self, mut command: Command) -> Server {
+        let log = fs::File::create(self.path("server.log")).unwrap();
+        set_mode(&self.path("server.log"), 0o600);
+        let mut server = Server(command.stderr(log).spawn().unwrap());
+        let ready = format!("http://{}/readyz", self.pages);
+        let start = Instant::now();
+        while !reqwest::get(&ready)
+            .await
+            .is_ok_and(|it| it.status().is_success())
+        {
+            let ended = server.0.try_wait().unwrap();
+            let log = fs::read_to_string(self.path("server.log")).unwrap();
+            assert!(ended.is_none() && start.elapsed() < PATIENCE, "{log}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        server
+    }
+
+    /// Starts a server that must not start, and answers how it ended and what it said.
+    async fn refused(&self, mut command: Command) -> (Option<i32>, String) {
+        let mut server = Server(command.spawn().unwrap());
+        let start = Instant::now();
+        loop {
+            if let Some(status) = server.0.try_wait().unwrap() {
+                let mut said = String::new();
+                let mut stderr = server.0.stderr.take().unwrap();
+                stderr.read_to_string(&mut said).unwrap();
+                return (status.code(), said);
+            }
+            assert!(start.elapsed() < PATIENCE, "the server starts");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = kill(Pid::from_raw(self.0.id().cast_signed()), Signal::SIGTERM);
+        let _ = self.0.wait();
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// Another process makes the copy: a file that a test's fork holds open for writing cannot be run.
+fn copy(program: &Path, to: &Path) {
+    let made = Command::new("install")
+        .args(["-m", "755"])
+        .args([program, to])
+        .status();
+    assert!(made.unwrap().success());
+}
+
+/// Whether we may start programs as other users; else what needs that is skipped, which `CI` does not allow.
+fn is_root() -> bool {
+    let is_root = geteuid().is_root();
+    if !is_root {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "not root");
+        println!("skipped: not root");
+    }
+    is_root
+}
+
+/// Has a pull request's Terraform look at what the server keeps, under an executor; answers what it saw, in the order
+/// of [`SPIED`].
+async fn spied_with(executor: &str) -> Option<String> {
+    let tool = estate::tool().filter(|_| is_root())?;
+    let home = Home::new();
+    copy(&process::find(&tool).unwrap(), &home.path("bin").join(tool));
+    let site = Site::delivering_to(format!("http://{}/webhooks/github", home.listen)).await;
+    home.write_server_file(&site.address, executor);
+    let server = home.start(home.serve()).await;
+    site.push("ada", "main", "README.md").await;
+    let spied = [
+        PathBuf::from(format!("/proc/{}/environ", server.0.id())),
+        home.path("data/tidegate.db"),
+        home.path("data/key"),
+        home.path("token"),
+        home.path("server.log"),
+    ];
+    assert_eq!(spied.len(), SPIED.len());
+    let root = site.checkout().join("spy");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("main.tf"), spy(&spied)).unwrap();
+    site.commit("Look around").await;
+    site.publish("ada", REPO, "spy").await;
+    let pull = site.open("ada", "spy").await;
+    Some(answer(&site, pull).await)
+}
+
+fn spy(paths: &[PathBuf]) -> String {
+    format!(
+        "terraform {{\n  backend \"local\" {{}}\n}}\noutput \"saw\" {{\n  \
+         value = join(\" \", [for path in {paths:?} : can(filebase64(path)) ? \"open\" : \"closed\"])\n}}\n"
+    )
+}
+
+/// What the note says of the output, once it is there.
+async fn answer(site: &Site, pull: u64) -> String {
+    let start = Instant::now();
+    loop {
+        let comments = site.comments(pull).await;
+        let line = comments
+            .iter()
+            .flat_map(|(_, it)| it.lines())
+            .find(|it| it.contains("saw"));
+        if let Some(words) = line.and_then(|it| it.split('"').nth(1)) {
+            return words.to_owned();
+        }
+        assert!(start.elapsed() < PATIENCE, "{comments:#?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_plan_of_another_user_reads_nothing_of_the_server() {
+    let executor = format!("{{user: nobody, apply_user: {}}}", NOBODY - 1);
+    let Some(saw) = spied_with(&executor).await else {
+        return;
+    };
+    assert_eq!(saw, ["closed"; SPIED.len()].join(" "), "{SPIED:?}");
+}
+
+#[tokio::test]
+async fn a_plan_of_the_servers_own_user_reads_all_that_the_server_keeps() {
+    let Some(saw) = spied_with("local").await else {
+        return;
+    };
+    assert_eq!(saw, ["open"; SPIED.len()].join(" "), "{SPIED:?}");
+}
+
+#[tokio::test]
+async fn a_servers_environment_is_closed_to_others_of_its_user() {
+    let home = Home::new();
+    home.write_server_file("http://127.0.0.1:1", "local");
+    let data = home.path("data");
+    fs::create_dir(&data).unwrap();
+    let (mut serve, mut read) = (home.serve(), Command::new("cat"));
+    if geteuid().is_root() {
+        for path in ["token", "secret", "data"] {
+            std::os::unix::fs::chown(home.path(path), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        serve.uid(NOBODY).gid(NOBODY);
+        read.uid(NOBODY).gid(NOBODY);
+    }
+    let server = home.start(serve).await;
+    let read = read
+        .arg(format!("/proc/{}/environ", server.0.id()))
+        .output();
+    let read = read.unwrap();
+    assert!(!read.status.success());
+    assert_eq!(read.stdout, b"");
+}
+
+#[tokio::test]
+async fn a_server_does_not_start_for_a_user_that_is_not_there() {
+    if !is_root() {
+        return;
+    }
+    let home = Home::new();
+    home.write_server_file("http://127.0.0.1:1", "{user: no-such-user}");
+    let (code, said) = home.refused(home.serve()).await;
+    assert_eq!(code, Some(2), "{said}");
+    let wanted = "`executor.user`: there is no user no-such-user on this machine";
+    assert!(said.contains(wanted), "{said}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_root_starts_no_job_as_another_user() {
+    let home = Home::new();
+    home.write_server_file("http://127.0.0.1:1", "{user: daemon}");
+    fs::create_dir(home.path("data")).unwrap();
+    let mut serve = home.serve();
+    if geteuid().is_root() {
+        serve.uid(NOBODY).gid(NOBODY);
+    }
+    let (code, said) = home.refused(serve).await;
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("only a server that runs as root"), "{said}");
+}
+
+#[tokio::test]
+async fn a_server_does_not_start_with_a_secret_that_jobs_could_read() {
+    if !is_root() {
+        return;
+    }
+    let home = Home::new();
+    home.write_server_file("http://127.0.0.1:1", "{user: nobody}");
+    set_mode(&home.path("secret"), 0o644);
+    let (code, said) = home.refused(home.serve()).await;
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("could read the secret in"), "{said}");
+    assert!(said.contains("/secret: close it"), "{said}");
+}
+
+#[tokio::test]
+async fn a_server_does_not_start_where_its_jobs_could_not_work() {
+    if !is_root() {
+        return;
+    }
+    let home = Home::new();
+    home.write_server_file("http://127.0.0.1:1", "{user: nobody}");
+    set_mode(home.folder.path(), 0o700);
+    let (code, said) = home.refused(home.serve()).await;
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("is closed to it"), "{said}");
+}
+
+#[tokio::test]
+async fn a_secret_that_a_plan_prints_is_shown_in_no_form() {
+    let Some(mut world) = World::on_github().await else {
+        return;
+    };
+    let change = estate::prints_a_password("network");
+    let pull = world.open("print the password", change).await;
+    let note = world.note(&pull).await;
+    assert!(note.contains("`network` | updates 1"), "{note}");
+    let change = estate::fails_with_a_password("network");
+    world.push_to(&pull, change).await;
+    let note = world.note(&pull).await;
+    assert!(note.contains("no: [TF_VAR_password]"), "{note}");
+    // What is told is looked at in the end.
+    world.end().await;
+}

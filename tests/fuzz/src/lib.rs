@@ -15,6 +15,7 @@ use tidegate::core::config::server::{ForgeKind, ForgeOptions};
 use tidegate::core::estate::binding::binding_source;
 use tidegate::core::estate::{Estate, Files, is_estate_file};
 use tidegate::core::gate::lines::Facts;
+use tidegate::core::hidden::Hidden;
 use tidegate::core::ids::{Op, Root};
 use tidegate::core::key::{MasterKey, hex};
 use tidegate::core::plan::terraform::{DraftContext, draft};
@@ -74,6 +75,7 @@ pub fn plan(bytes: &[u8]) {
         workspace: "default".to_owned(),
         source: None,
         checkout_dir: "/work/checkout".to_owned(),
+        hidden: Hidden::default(),
     };
     let Ok(made) = draft(bytes, &context) else {
         return;

@@ -320,3 +320,31 @@ async fn a_secret_that_a_plan_prints_is_shown_in_no_form() {
     // What is told is looked at in the end.
     world.end().await;
 }
+
+#[test]
+fn every_test_that_the_threat_model_names_is_there() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let model = fs::read_to_string(package.join("docs/security.md")).unwrap();
+    let named = model.split('`').skip(1).step_by(2);
+    let named: Vec<&str> = named.filter(|it| it.matches('_').count() >= 3).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let texts: String = ["src", "tests/it"]
+        .iter()
+        .flat_map(|folder| texts(&package.join(folder)))
+        .collect();
+    let is_missing = |it: &&&str| !it.ends_with('…') && !texts.contains(&format!("fn {it}("));
+    let missing: Vec<_> = named.iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn texts(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let below = |path: PathBuf| {
+        if path.is_dir() {
+            texts(&path)
+        } else {
+            vec![fs::read_to_string(path).unwrap()]
+        }
+    };
+    entries.flat_map(below).collect()
+}

@@ -9,7 +9,7 @@ use std::path::Path;
 mod targets;
 
 /// Mutations of each text of a corpus.
-const MUTATIONS: u64 = 400;
+const MUTATIONS: u64 = 150;
 
 /// Words that mean something to one of the readers.
 const WORDS: [&str; 24] = [

@@ -9,6 +9,7 @@ mod delivery;
 mod forges;
 mod fuzz;
 mod gate;
+mod github_app;
 mod isolation;
 mod leash;
 mod manifests;

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use super::{ExecutorKind, ExecutorOptions, ForgeKind, ForgeOptions, JobUser, ServerOptions};
+use super::{
+    Account, ExecutorKind, ExecutorOptions, ForgeKind, ForgeOptions, JobUser, ServerOptions,
+};
 use crate::core::config::Complaint;
 use crate::core::config::length;
 use crate::core::config::section::{At, Keys, Later, Reader, Section};
@@ -36,10 +38,12 @@ const FORGE_KEYS: Keys = Keys {
         "url",
         "api_url",
         "token_file",
+        "app_id",
+        "app_key_file",
         "webhook_secret_files",
         "repos",
     ],
-    later: &["app_id", "app_key_file"],
+    later: &[],
 };
 const EXECUTOR_KEYS: Keys = Keys {
     read: &[
@@ -183,8 +187,7 @@ fn read_forge(reader: &mut Reader, at: &At) -> Option<ForgeOptions> {
     let hint = "give the address people open, such as `https://github.com`";
     let url = reader.need(&keys, "url", hint, read_forge_url);
     let api_url = reader.get(&keys, "api_url", read_url);
-    let hint = "name a file with the access token of the account tidegate acts as";
-    let token_file = reader.need(&keys, "token_file", hint, read_path);
+    let account = read_account(reader, &keys);
     let hint = "name a file with the webhook secret; unsigned deliveries are never accepted";
     let secrets = reader.need(&keys, "webhook_secret_files", hint, read_secret_files);
     let repos = reader.get(&keys, "repos", read_repos);
@@ -193,9 +196,36 @@ fn read_forge(reader: &mut Reader, at: &At) -> Option<ForgeOptions> {
         kind,
         api_url: api_url.unwrap_or_else(|| api_of(kind, &url)),
         url,
-        token_file: token_file?,
+        account: account?,
         webhook_secret_files: secrets?,
         repos: repos.unwrap_or_else(|| vec!["*/*".to_owned()]),
+    })
+}
+
+/// A token, or an app with its key; not both, since one of them would be left unused.
+fn read_account(reader: &mut Reader, keys: &Section) -> Option<Account> {
+    if keys.get("app_id").is_none() && keys.get("app_key_file").is_none() {
+        let hint = "name a file with the access token of the account tidegate acts as, or give `app_id` and `app_key_file`";
+        let file = reader.need(keys, "token_file", hint, read_path);
+        return file.map(|file| Account::Token { file });
+    }
+    if let Some(at) = keys.get("token_file") {
+        let what = "is there beside `app_id` or `app_key_file`";
+        reader.wrong::<()>(
+            at,
+            what,
+            "act as an app or by a token, and remove the other",
+        );
+    }
+    let hint = "give the app's number, from its settings page";
+    let id = reader.need(keys, "app_id", hint, |reader, at| {
+        reader.whole(at, 1..=u32::MAX)
+    });
+    let hint = "name the file with the app's private key (`.pem`)";
+    let key_file = reader.need(keys, "app_key_file", hint, read_path);
+    Some(Account::App {
+        id: id?.into(),
+        key_file: key_file?,
     })
 }
 
@@ -211,6 +241,10 @@ fn read_forge_url(reader: &mut Reader, at: &At) -> Option<Url> {
 fn api_of(kind: ForgeKind, url: &Url) -> Url {
     let text = match (kind, url.host_str()) {
         (ForgeKind::GitHub, Some("github.com")) => "https://api.github.com".to_owned(),
+        // Its own cloud, where data stays in one region.
+        (ForgeKind::GitHub, Some(host)) if host.ends_with(".ghe.com") => {
+            format!("https://api.{host}")
+        }
         (ForgeKind::GitHub, _) => format!("{}/api/v3", url.as_str().trim_end_matches('/')),
     };
     Url::parse(&text).expect("a URL with a longer path is a URL")
@@ -361,7 +395,9 @@ mod tests {
                 kind: ForgeKind::GitHub,
                 url: url("https://github.com"),
                 api_url: url("https://api.github.com"),
-                token_file: "token".into(),
+                account: Account::Token {
+                    file: "token".into(),
+                },
                 webhook_secret_files: vec!["secret".into()],
                 repos: vec!["*/*".to_owned()],
             }],
@@ -391,6 +427,16 @@ mod tests {
             "https://git.acme.example:8443/api/v3"
         );
         assert_eq!(forge.host().as_str(), "git.acme.example:8443");
+    }
+
+    #[test]
+    fn a_cloud_of_ones_own_region_has_its_api_on_a_host_of_its_own() {
+        let options = read(
+            FILE,
+            &SMALLEST.replace("https://github.com", "https://acme.ghe.com"),
+        );
+        let api = &options.unwrap().forges[0].api_url;
+        assert_eq!(api.as_str(), "https://api.acme.ghe.com/");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use tidegate::core::command;
 use tidegate::core::config::project;
-use tidegate::core::config::server::{ForgeKind, ForgeOptions};
+use tidegate::core::config::server::{self, ForgeKind};
 use tidegate::core::estate::binding::binding_source;
 use tidegate::core::estate::{Estate, Files, is_estate_file};
 use tidegate::core::gate::lines::Facts;
@@ -151,16 +151,17 @@ pub fn estate(bytes: &[u8]) {
 }
 
 fn forge() -> ServedForge {
-    let url = "https://github.com".parse().expect("an address");
-    let options = ForgeOptions {
-        kind: ForgeKind::GitHub,
-        api_url: "https://api.github.com".parse().expect("an address"),
-        url,
-        token_file: "token".into(),
-        webhook_secret_files: Vec::new(),
-        repos: vec!["*/*".to_owned()],
-    };
-    ServedForge::new(options, vec!["tide".into()]).expect("a forge with a secret")
+    let file = "public_url: https://tidegate.example
+forges:
+  - kind: github
+    url: https://github.com
+    token_file: token
+    webhook_secret_files: [secret]
+    repos: [\"*/*\"]
+";
+    let options = server::read(server::FILE, file).expect("a server's file");
+    let forge = options.forges.into_iter().next().expect("its forge");
+    ServedForge::new(forge, vec!["tide".into()]).expect("a forge with a secret")
 }
 
 fn signature(body: &[u8]) -> String {

@@ -7,6 +7,7 @@ mod cli;
 mod comment;
 mod delivery;
 mod forges;
+mod fuzz;
 mod gate;
 mod github_app;
 mod isolation;

@@ -121,8 +121,9 @@ fn watch(child: &mut Child) -> anyhow::Result<ExitStatus> {
 fn end_as(status: ExitStatus) -> ExitCode {
     if let Some(signal) = status.signal() {
         if let Ok(signal) = Signal::try_from(signal) {
-            // Where it does not end us, the code below does.
-            let _ = raise(signal);
+            // Our runtime takes the first of some signals and gives way to the second. Where neither ends us, the code
+            // below does.
+            let _ = raise(signal).and_then(|()| raise(signal));
         }
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX));
     }

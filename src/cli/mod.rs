@@ -4,6 +4,7 @@ mod closed;
 mod doctor;
 mod job;
 mod leash;
+mod plan;
 mod sample;
 mod sandbox;
 mod serve;
@@ -27,6 +28,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Plan(plan::Args),
     Doctor(doctor::Args),
     Testdrive(testdrive::Args),
     Sandbox(sandbox::Args),
@@ -70,6 +72,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Leash(leash) => match leash.run()? {},
         Command::Job(job) => job.run(),
         Command::Serve(args) => in_runtime(serve::run(args)),
+        Command::Plan(args) => in_runtime(plan::run(args)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Testdrive(args) => in_runtime(testdrive::run(args)),
         Command::Sandbox(args) => in_runtime(sandbox::run(args)),

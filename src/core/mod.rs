@@ -14,6 +14,7 @@ pub mod note;
 pub mod outcome;
 pub mod person;
 pub mod plan;
+pub mod preview;
 pub mod refusal;
 pub mod remote;
 pub mod rollout;

@@ -10,6 +10,9 @@ const SHORTEST: usize = 4;
 /// Ends of names whose values are no secrets, and help to understand a message.
 const PLAIN: [&str; 3] = ["_REGION", "_USER", "_USERNAME"];
 
+/// Values that are no secrets, and would be found everywhere.
+const WORDS: [&str; 2] = ["true", "false"];
+
 /// Makes a tool's text fit for people.
 pub(super) fn scrub(checkout: &Checkout, text: &str) -> String {
     let mut text = text.trim().to_owned();
@@ -38,7 +41,7 @@ fn secrets(checkout: &Checkout) -> Vec<(&str, &str)> {
                 .chain(lines)
                 .map(|it| (name.as_str(), it))
         })
-        .filter(|(_, value)| value.len() >= SHORTEST)
+        .filter(|(_, value)| value.len() >= SHORTEST && !WORDS.contains(value))
         .collect();
     all.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
     all

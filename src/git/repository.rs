@@ -42,6 +42,36 @@ impl Repository {
         }
     }
 
+    /// The repository that a folder is in; none when it is in none.
+    pub fn around(folder: &Path) -> Option<Self> {
+        let is_top = |it: &&Path| it.join(".git").exists();
+        folder.ancestors().find(is_top).map(Self::at)
+    }
+
+    /// The commit that a branch, a tag or another revision names; none when there is no such commit here.
+    pub async fn resolve(&self, revision: &str) -> anyhow::Result<Option<Sha>> {
+        let commit = format!("{revision}^{{commit}}");
+        let args = [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ];
+        let ran = command::ran(self.git(args), &format!("find {revision}")).await?;
+        match ran.code() {
+            Some(0) => sha(&ran.stdout).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether files differ from the commit that is checked out, or are not committed yet.
+    pub async fn is_dirty(&self) -> anyhow::Result<bool> {
+        let program = self.git(["status", "--porcelain", "--untracked-files=normal"]);
+        let said = self.output(program, "look for uncommitted changes").await?;
+        Ok(!said.is_empty())
+    }
+
     /// The folder.
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -268,6 +268,11 @@ impl World {
         self.settle().await;
     }
 
+    /// The installation's key.
+    pub(crate) fn key(&self) -> String {
+        std::fs::read_to_string(self.place.folder.join("key")).unwrap()
+    }
+
     async fn propose(&self, who: &str, title: &str, head: &str) -> u64 {
         let body = json!({ "title": title, "head": head, "base": "main" });
         let path = format!("/repos/{REPO}/pulls");

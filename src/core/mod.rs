@@ -7,6 +7,7 @@ pub mod estate;
 pub mod event;
 pub mod finding;
 pub mod gate;
+pub mod hidden;
 pub mod ids;
 pub mod job;
 pub mod key;

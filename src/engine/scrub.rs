@@ -1,24 +1,22 @@
 //! A tool's own text made fit for people: no value of the environment, no path of this machine, not too long.
 
+use crate::core::hidden::{self, Hidden};
 use crate::engine::Checkout;
 
 /// How much of a tool's text is kept.
 const CAP: usize = 20_000;
-/// Shorter values are no secrets, and would be found everywhere.
-const SHORTEST: usize = 4;
-
 /// Ends of names whose values are no secrets, and help to understand a message.
 const PLAIN: [&str; 3] = ["_REGION", "_USER", "_USERNAME"];
-
 /// Values that are no secrets, and would be found everywhere.
 const WORDS: [&str; 2] = ["true", "false"];
 
 /// Makes a tool's text fit for people.
 pub(super) fn scrub(checkout: &Checkout, text: &str) -> String {
-    let mut text = text.trim().to_owned();
-    for (name, secret) in secrets(checkout) {
-        text = text.replace(secret, &format!("[{name}]"));
-    }
+    // A message is no plan that people must see whole, so it may lack more than secrets.
+    let hidden = given(checkout, |name, value| {
+        !PLAIN.iter().any(|it| name.ends_with(it)) && !WORDS.contains(&value)
+    });
+    let mut text = hidden.cover(text.trim());
     for (path, name) in [
         (&checkout.dir, "$CHECKOUT"),
         (&checkout.scratch, "$SCRATCH"),
@@ -28,23 +26,17 @@ pub(super) fn scrub(checkout: &Checkout, text: &str) -> String {
     capped(text)
 }
 
-/// Every value, and every line of it (a key file is printed line by line); the longest first, so that a value that
-/// holds another goes whole.
-fn secrets(checkout: &Checkout) -> Vec<(&str, &str)> {
-    let mut all: Vec<(&str, &str)> = checkout
+/// The secrets among what the tool is given.
+pub(super) fn secrets(checkout: &Checkout) -> Hidden {
+    given(checkout, hidden::is_secret)
+}
+
+fn given(checkout: &Checkout, is_hidden: impl Fn(&str, &str) -> bool) -> Hidden {
+    let all = checkout
         .env
         .iter()
-        .filter(|(name, _)| !PLAIN.iter().any(|end| name.ends_with(end)))
-        .flat_map(|(name, value)| {
-            let lines = value.lines().map(str::trim);
-            std::iter::once(value.as_str())
-                .chain(lines)
-                .map(|it| (name.as_str(), it))
-        })
-        .filter(|(_, value)| value.len() >= SHORTEST && !WORDS.contains(value))
-        .collect();
-    all.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
-    all
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    Hidden::new(all.filter(|(name, value)| is_hidden(name, value)))
 }
 
 fn capped(mut text: String) -> String {
@@ -73,12 +65,6 @@ mod tests {
     fn values_of_the_environment_are_named_and_not_shown() {
         let env = [("KEY", "tide"), ("LONG_KEY", "tidetables")];
         assert_eq!(scrubbed(&env, "tidetables, tide"), "[LONG_KEY], [KEY]");
-    }
-
-    #[test]
-    fn a_line_of_a_key_file_is_not_shown_either() {
-        let env = [("PEM", "-----BEGIN\nMIIabc\n")];
-        assert_eq!(scrubbed(&env, "got MIIabc"), "got [PEM]");
     }
 
     #[test]

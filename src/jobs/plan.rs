@@ -7,12 +7,13 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{PlanResult, Planned};
 use crate::engine::{Checkout, Engine, Lock};
 use crate::jobs::report;
+use crate::jobs::source::Source;
 
 /// Plans what a change reaches; with `only`, no more than those roots of it.
 pub(super) async fn run(
     mut checkout: Checkout,
     engine: &dyn Engine,
-    survey: Survey,
+    (source, survey): (&Source, Survey),
     only: &[Root],
 ) -> anyhow::Result<Report> {
     let reads = survey.estate.roots.iter();
@@ -29,7 +30,15 @@ pub(super) async fn run(
         .flat_map(|it| it.members)
         .filter(|it| only.is_empty() || only.contains(it))
         .collect();
-    let plans = engine.plan(&checkout, &members, Lock::Leave).await?;
+    let mut plans = engine.plan(&checkout, &members, Lock::Leave).await?;
+    let before = source.before(&survey).await?;
+    for Planned { root, result } in &mut plans {
+        if let PlanResult::Made(draft) = result {
+            draft
+                .remarks
+                .extend(survey.estate.moved_state(&before, root));
+        }
+    }
     Ok(Report {
         survey: Some(survey),
         plans: plans.clone(),

@@ -92,7 +92,13 @@ pub async fn preview(wanted: &Wanted) -> anyhow::Result<Found> {
         true => report(Outcome::Done),
         false => {
             let engine = engine::choose(commands, given, wrapper, &checkout)?;
-            plan::run(checkout, engine.as_ref(), survey.clone(), &wanted.only).await?
+            plan::run(
+                checkout,
+                engine.as_ref(),
+                (&source, survey.clone()),
+                &wanted.only,
+            )
+            .await?
         }
     };
     Ok(Found {

@@ -1,12 +1,13 @@
 //! The commit a job works on: its files, and what they say of the repository.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use anyhow::{Context, bail};
 
 use crate::core::config::project::{self, Project};
 use crate::core::estate::{Estate, Files, Survey, is_estate_file};
-use crate::core::ids::Sha;
+use crate::core::ids::{Root, Sha};
 use crate::core::job::{JobSpec, Work};
 use crate::engine::Checkout;
 use crate::git::{self, Repository};
@@ -71,6 +72,18 @@ impl Source {
         &self.project
     }
 
+    /// The touched roots as they were at the base, as far as that can be read.
+    pub(super) async fn before(&self, survey: &Survey) -> anyhow::Result<Estate> {
+        let touched = &survey.reach.touched;
+        let keep = |path: &str| is_estate_file(path) && is_in(touched, path);
+        let files = self.repository.texts(&self.base, keep).await?;
+        let project = Project {
+            roots: self.project.roots.clone(),
+            ..Project::default()
+        };
+        Ok(Estate::read(&files, &project).unwrap_or_default())
+    }
+
     /// The commit's roots and what it reaches of them, compared with its base.
     pub(super) async fn survey(&self) -> anyhow::Result<Survey> {
         let estate = Estate::read(&self.files, &self.project).map_err(|errors| all(&errors))?;
@@ -78,6 +91,12 @@ impl Source {
         let reach = estate.reach(&changed);
         Ok(Survey { estate, reach })
     }
+}
+
+/// Whether a path is a file of one of some roots' own folders.
+fn is_in(roots: &BTreeSet<Root>, path: &str) -> bool {
+    let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+    roots.iter().any(|it| it.as_str() == folder)
 }
 
 /// Checks the commits out. A fetch that fails may have met a server that restarts, so the spec is asked for again, which

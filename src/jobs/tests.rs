@@ -313,6 +313,28 @@ async fn a_plan_job_plans_what_the_change_reaches() {
 }
 
 #[tokio::test]
+async fn a_change_that_moves_a_state_is_remarked() {
+    let moved = backend("\"local\" {\n    path = \"../../../moved.tfstate\"\n  }");
+    for tool in tools() {
+        let roots = [("old", &*(resource("0") + &moved)), ("net", &resource("1"))];
+        let world = World::new(tool, &roots).await;
+        world.carry_out().await.unwrap();
+        let plans = world.report().plans.into_iter();
+        let remarked: Vec<String> = plans
+            .filter(|it| match &it.result {
+                PlanResult::Made(draft) => draft
+                    .remarks
+                    .iter()
+                    .any(|it| it.text.contains("old.tfstate to `local`")),
+                PlanResult::Failed { .. } | PlanResult::Deferred { .. } => panic!("{it:?}"),
+            })
+            .map(|it| it.root.to_string())
+            .collect();
+        assert_eq!(remarked, ["old"]);
+    }
+}
+
+#[tokio::test]
 async fn a_job_plans_no_more_than_it_is_asked_for() {
     for tool in tools() {
         let world = World::new(tool, &[("net", &resource("1")), ("app", "locals {}\n")]).await;

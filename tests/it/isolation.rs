@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use tidegate::process;
 
+use crate::world::World;
 use crate::world::estate;
 use crate::world::server::free_address;
 use crate::world::site::{REPO, SECRET, Site, token};
@@ -301,4 +302,49 @@ async fn a_server_does_not_start_where_its_jobs_could_not_work() {
     let (code, said) = home.refused(home.serve()).await;
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("is closed to it"), "{said}");
+}
+
+#[tokio::test]
+async fn a_secret_that_a_plan_prints_is_shown_in_no_form() {
+    let Some(mut world) = World::on_github().await else {
+        return;
+    };
+    let change = estate::prints_a_password("network");
+    let pull = world.open("print the password", change).await;
+    let note = world.note(&pull).await;
+    assert!(note.contains("`network` | updates 1"), "{note}");
+    let change = estate::fails_with_a_password("network");
+    world.push_to(&pull, change).await;
+    let note = world.note(&pull).await;
+    assert!(note.contains("no: [TF_VAR_password]"), "{note}");
+    // What is told is looked at in the end.
+    world.end().await;
+}
+
+#[test]
+fn every_test_that_the_threat_model_names_is_there() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let model = fs::read_to_string(package.join("docs/security.md")).unwrap();
+    let named = model.split('`').skip(1).step_by(2);
+    let named: Vec<&str> = named.filter(|it| it.matches('_').count() >= 3).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let texts: String = ["src", "tests/it"]
+        .iter()
+        .flat_map(|folder| texts(&package.join(folder)))
+        .collect();
+    let is_missing = |it: &&&str| !it.ends_with('…') && !texts.contains(&format!("fn {it}("));
+    let missing: Vec<_> = named.iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn texts(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let below = |path: PathBuf| {
+        if path.is_dir() {
+            texts(&path)
+        } else {
+            vec![fs::read_to_string(path).unwrap()]
+        }
+    };
+    entries.flat_map(below).collect()
 }

@@ -188,17 +188,12 @@ pub(super) fn webhook_secrets(forge: &ForgeOptions, home: &Path) -> Vec<Finding>
 
 /// Whether jobs run as a user who can read nothing of ours.
 pub(super) fn job_user(options: &ServerOptions, data: &Path, secrets: &[PathBuf]) -> Finding {
-    let Some(user) = &options.executor.user else {
-        let what = "jobs run as the server's own user: code of a pull request can read our database, key and tokens";
-        let hint = "set `executor.user`, see docs/configuration.md, \"Jobs as another user\"";
-        return Finding::warn("job user", what, hint);
-    };
     let checked = Guests::find(&options.executor).and_then(|guests| match data.exists() {
         true => guests.check(data, secrets),
         false => Ok(()),
     });
     match checked {
-        Ok(()) => Finding::ok("job user", format!("jobs that plan run as {user}")),
+        Ok(()) => options.executor.isolation(),
         Err(error) => {
             let hint = "the server does not start until then";
             Finding::fail("job user", format!("{error:#}"), hint)

@@ -7,6 +7,7 @@ mod blocks;
 pub mod error;
 mod folder;
 mod graph;
+mod moved;
 mod paths;
 pub mod radius;
 mod reach;

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::core::plan::terraform::{DraftContext, draft};
 use crate::core::plan::{Draft, Mode};
 use crate::engine::Checkout;
+use crate::engine::scrub;
 use crate::engine::terraform::failure::Failure;
 use crate::engine::terraform::run::Run;
 use crate::engine::terraform::source::Source;
@@ -26,6 +27,7 @@ pub(super) fn of(run: &Run<'_>, source: &Source, json: Option<Vec<u8>>) -> Resul
         workspace: "default".to_owned(),
         source,
         checkout_dir: checkout.dir.to_string_lossy().into_owned(),
+        hidden: scrub::secrets(checkout),
     };
     draft(&json, &context).map_err(|error| Failure::new(sentence(&error.to_string())))
 }

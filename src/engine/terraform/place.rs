@@ -82,14 +82,27 @@ pub(super) fn enter(checkout: &Checkout, root: &Root) -> Result<PathBuf, String>
                 "`{root}` has a committed `{name}`, whose programs would run; remove it from the repository"
             ));
         }
-        let target = entry.path().canonicalize();
-        if target.is_ok_and(|it| !it.starts_with(&top)) {
+        if leads_out(&entry.path(), &top) {
             return Err(format!(
                 "`{root}/{name}` is a symlink that leaves the repository; remove it"
             ));
         }
     }
     Ok(real)
+}
+
+/// Whether a path stands for something outside of `top`, or would once something is made there.
+fn leads_out(path: &Path, top: &Path) -> bool {
+    match (path.canonicalize(), fs::read_link(path)) {
+        (Ok(real), _) => !real.starts_with(top),
+        // Of a link to nothing the folder counts in which it would be made.
+        (Err(_), Ok(to)) => {
+            let to = path.parent().unwrap_or(top).join(to);
+            let folder = to.ancestors().skip(1).find_map(|it| it.canonicalize().ok());
+            folder.is_none_or(|it| !it.starts_with(top))
+        }
+        (Err(_), Err(_)) => false,
+    }
 }
 
 /// The way from one real folder to another. Relative, so that what the tool writes of it (`path.module` of a fetched
@@ -146,6 +159,24 @@ mod tests {
         assert_eq!(of(&checkout).as_deref(), Some("/jobs/1/scratch/cli.tfrc"));
         checkout.env = vec![(CONFIG.to_owned(), "/etc/mirror.tfrc".to_owned())];
         assert_eq!(of(&checkout).as_deref(), Some("/etc/mirror.tfrc"));
+    }
+
+    #[test]
+    fn a_link_to_nothing_leads_where_it_would_be_made() {
+        let home = tempfile::tempdir().unwrap();
+        let top = home.path().canonicalize().unwrap().join("checkout");
+        fs::create_dir_all(top.join("net")).unwrap();
+        for (to, leads) in [
+            ("not-yet", false),
+            ("../no/folder/yet", false),
+            ("../../beside", true),
+            ("/tmp/no-such-folder/file", true),
+        ] {
+            let link = top.join("net/link");
+            std::os::unix::fs::symlink(to, &link).unwrap();
+            assert_eq!(leads_out(&link, &top), leads, "{to}");
+            fs::remove_file(link).unwrap();
+        }
     }
 
     #[test]

@@ -27,6 +27,9 @@ const JSON_CAP: usize = 256 << 20;
 /// A state that could not be uploaded, in the folder where the tool ran.
 const ERRORED: &str = "errored.tfstate";
 
+/// Which versions of providers a root uses, and their hashes.
+const LOCK_FILE: &str = ".terraform.lock.hcl";
+
 /// One root and the commands run in it.
 pub(super) struct Run<'a> {
     tool: &'a Tool,
@@ -59,7 +62,12 @@ impl<'a> Run<'a> {
             fs::remove_dir_all(&self.folder).map_err(|it| self.trouble("clear", &it))?;
         }
         make_folder(&self.folder_of_tool()).map_err(|it| self.trouble("make", &it))?;
-        let program = self.program(&["init", "-input=false", "-no-color"])?;
+        let mut init = vec!["init", "-input=false", "-no-color"];
+        if self.dir()?.join(LOCK_FILE).exists() {
+            // Providers that were locked are used as they are locked, and none beside them.
+            init.push("-lockfile=readonly");
+        }
+        let program = self.program(&init)?;
         let ran = self
             .ran(program.limit(INIT_LIMIT).grace(PLAN_GRACE))
             .await?;

@@ -104,6 +104,25 @@ impl Place {
         }
     }
 
+    /// Lets a provider of this machine's own be installed, though not run.
+    fn offer_a_provider(&mut self) {
+        let machine = match std::env::consts::ARCH {
+            "x86_64" => "linux_amd64",
+            _ => "linux_arm64",
+        };
+        let mirror = self.folder.path().join("mirror");
+        let folder = mirror.join("acme.example/lab/lab/1.0.0").join(machine);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("terraform-provider-lab_v1.0.0"), "").unwrap();
+        let config = format!(
+            "provider_installation {{\n  filesystem_mirror {{\n    path = {mirror:?}\n  }}\n}}\n"
+        );
+        let file = self.folder.path().join("mirror.tfrc");
+        fs::write(&file, config).unwrap();
+        let variable = ("TF_CLI_CONFIG_FILE".to_owned(), file.display().to_string());
+        self.checkout.env.push(variable);
+    }
+
     fn engine(&self) -> Terraform {
         Terraform::new(self.tool.clone())
     }
@@ -273,6 +292,25 @@ async fn a_tree_with_programs_for_the_tool_is_refused() {
                 "{planned:?}"
             );
         }
+    }
+}
+
+#[tokio::test]
+async fn a_provider_beside_the_locked_ones_is_refused_and_the_lock_file_stays_as_it_is() {
+    let needs = "terraform {\n  required_providers {\n    lab = { source = \"acme.example/lab/lab\" }\n  }\n}\n";
+    for tool in tools() {
+        let mut place = Place::new(tool).await;
+        place.offer_a_provider();
+        place.write("net", needs);
+        let lock = place.checkout.dir.join("net/.terraform.lock.hcl");
+        fs::write(&lock, "# No provider is needed.\n").unwrap();
+        let why = why(&place.plan(&["net"]).await[0]).to_owned();
+        assert!(
+            why.contains("Provider dependency changes detected"),
+            "{why}"
+        );
+        let left = fs::read_to_string(&lock).unwrap();
+        assert_eq!(left, "# No provider is needed.\n");
     }
 }
 

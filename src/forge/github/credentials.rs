@@ -7,6 +7,8 @@ use octocrab::OctocrabBuilder;
 use octocrab::{DefaultOctocrabBuilderConfig, NoAuth, NoSvc, NotLayerReady};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::core::hidden::Hidden;
+
 type Builder = OctocrabBuilder<NoSvc, DefaultOctocrabBuilderConfig, NoAuth, NotLayerReady>;
 
 /// How we prove who we are.
@@ -46,7 +48,7 @@ impl Credentials {
     /// Takes the secret out of a text that came from outside.
     pub(super) fn scrub(&self, text: &str) -> String {
         match self {
-            Self::Token(token) => text.replace(token.expose_secret(), "…"),
+            Self::Token(token) => Hidden::new([("token", token.expose_secret())]).cover(text),
         }
     }
 }

@@ -83,6 +83,25 @@ pub(crate) fn keeps_a_password(root: &str) -> Change {
     write(root, &changed)
 }
 
+/// Has a root print a value of its job's environment, which it does not call sensitive, in every form there is.
+pub(crate) fn prints_a_password(root: &str) -> Change {
+    let forms = "[var.password, base64encode(var.password), urlencode(var.password), jsonencode([var.password]), \
+                 base64encode(\"tide:${var.password}\"), {(var.password) = 1}]";
+    let changed = Root {
+        input: forms,
+        rest: "variable \"password\" {}\n",
+        ..FIRST
+    };
+    write(root, &changed)
+}
+
+/// Has a root fail with words that hold a value of its job's environment.
+pub(crate) fn fails_with_a_password(root: &str) -> Change {
+    let rest = "variable \"password\" {}\noutput \"refused\" {\n  value = 1\n  precondition {\n    condition     = \
+                var.password == \"\"\n    error_message = \"no: ${base64encode(var.password)} ${var.password}\"\n  }\n}\n";
+    write(root, &Root { rest, ..FIRST })
+}
+
 /// Makes a root name something that is not there.
 pub(crate) fn breaks(root: &str) -> Change {
     let nowhere = "output \"broken\" {\n  value = terraform_data.nowhere.id\n}\n";

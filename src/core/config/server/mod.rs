@@ -1,6 +1,7 @@
 //! The server file, `tidegate-server.yml`: what a repository must not decide.
 
 mod file;
+mod isolation;
 
 use ::core::net::SocketAddr;
 use std::fmt;

@@ -10,6 +10,7 @@ mod wire;
 
 use serde_json::{Map, Value, json};
 
+use crate::core::hidden::Hidden;
 use crate::core::ids::Root;
 use crate::core::plan::digest::sha256_hex;
 use crate::core::plan::terraform::secrets::Secrets;
@@ -29,6 +30,8 @@ pub struct DraftContext {
     pub source: Option<String>,
     /// The checkout's absolute path, which must not enter a digest.
     pub checkout_dir: String,
+    /// What the job was given as secrets: code that is planned may read them and print them anywhere.
+    pub hidden: Hidden,
 }
 
 /// Why plan JSON has no digest. The text never holds a value of the plan.
@@ -46,6 +49,10 @@ pub enum PlanError {
     Incomplete,
     #[error("the plan runs provider actions, which a digest does not cover yet")]
     RunsActions,
+    #[error(
+        "the plan names a resource by a value that jobs are given as a secret, so it cannot be shown"
+    )]
+    NamesSecret,
 }
 
 /// Reads what `terraform show -json` printed of a saved plan into the normal form that a digest covers.
@@ -56,7 +63,7 @@ pub fn draft(json: &[u8], context: &DraftContext) -> Result<Draft, PlanError> {
     })?;
     check(&plan)?;
     let reader = Reader::new(&context.checkout_dir);
-    let secrets = Secrets::of(&plan, &reader)?;
+    let secrets = Secrets::of(&plan, &reader, context.hidden.clone())?;
     let maker = Maker { reader, secrets };
     Ok(Draft {
         subject: Subject {
@@ -124,6 +131,10 @@ impl Maker<'_> {
     }
 
     fn change(&self, entry: &ResourceChange) -> Result<Change, PlanError> {
+        let mut names = [Some(entry.address.as_str()), moved_from(entry)].into_iter();
+        if names.any(|it| it.is_some_and(|it| self.secrets.were_given(it))) {
+            return Err(PlanError::NamesSecret);
+        }
         let sides = self.sides(&entry.change)?;
         let importing = match entry.change.importing {
             Some(raw) => Some(self.secrets.scrub(self.reader.read(raw)?)),

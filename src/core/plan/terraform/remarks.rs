@@ -72,7 +72,9 @@ fn failures<'a>(check: &'a CheckJson, secrets: &'a Secrets) -> impl Iterator<Ite
     let problems = instances.flat_map(|it| it.problems.iter().flatten());
     problems.map(|it| {
         let name = &check.address.to_display;
-        if secrets.are_in(&it.message) {
+        if secrets.are_in(name) {
+            "a check fails, with a name that holds a secret".to_owned()
+        } else if secrets.are_in(&it.message) {
             format!("{name} fails, with a message that holds a secret")
         } else {
             format!("{name} fails: {}", it.message)

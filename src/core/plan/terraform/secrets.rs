@@ -6,22 +6,28 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::core::hidden::Hidden;
 use crate::core::plan::digest::sha256_hex;
 use crate::core::plan::terraform::PlanError;
 use crate::core::plan::terraform::tree::{Reader, holds_true, is_mark};
 use crate::core::plan::terraform::wire::{ChangeJson, ModuleJson, PlanJson, ValuesJson};
 
-/// A shorter text would be found in everything.
-const SHORTEST: usize = 4;
-
 /// Texts that must not be shown.
+pub(super) struct Secrets {
+    /// What is marked as sensitive somewhere in the plan.
+    marked: Hidden,
+    /// What the job was given as a secret.
+    given: Hidden,
+}
+
+/// Texts that are marked as sensitive, as they are found.
 #[derive(Default)]
-pub(super) struct Secrets(BTreeSet<String>);
+struct Marked(BTreeSet<String>);
 
 impl Secrets {
-    /// Collects them from all a plan holds.
-    pub(super) fn of(plan: &PlanJson, reader: &Reader) -> Result<Self, PlanError> {
-        let mut secrets = Self::default();
+    /// Collects them from all a plan holds, beside those that were `given`.
+    pub(super) fn of(plan: &PlanJson, reader: &Reader, given: Hidden) -> Result<Self, PlanError> {
+        let mut secrets = Marked::default();
         let resources = plan.resource_changes.iter().flatten();
         for entry in resources.chain(plan.resource_drift.iter().flatten()) {
             secrets.add_change(&entry.change, reader)?;
@@ -34,7 +40,11 @@ impl Secrets {
             secrets.add_values(values, reader)?;
         }
         secrets.add_variables(plan, reader)?;
-        Ok(secrets)
+        let marked = secrets.0.iter().map(|it| ("sensitive", it.as_str()));
+        Ok(Self {
+            marked: Hidden::new(marked),
+            given,
+        })
     }
 
     /// Marks every text of a tree that holds one of these.
@@ -44,6 +54,9 @@ impl Secrets {
                 json!({ "$sensitive": sha256_hex(&text) })
             }
             Value::Array(list) => list.into_iter().map(|it| self.scrub(it)).collect(),
+            Value::Object(map) if map.keys().any(|it| self.were_given(it)) => {
+                json!({ "$sensitive": sha256_hex(&Value::Object(map).to_string()) })
+            }
             Value::Object(map) if !is_mark(&map) => map
                 .into_iter()
                 .map(|(key, value)| (key, self.scrub(value)))
@@ -58,9 +71,16 @@ impl Secrets {
 
     /// Whether a text holds one of these.
     pub(super) fn are_in(&self, text: &str) -> bool {
-        self.0.iter().any(|it| text.contains(it.as_str()))
+        self.marked.are_in(text) || self.were_given(text)
     }
 
+    /// Whether a text holds one that the job was given.
+    pub(super) fn were_given(&self, text: &str) -> bool {
+        self.given.are_in(text)
+    }
+}
+
+impl Marked {
     fn add_change(&mut self, change: &ChangeJson, reader: &Reader) -> Result<(), PlanError> {
         let before = reader.optional(change.before)?;
         self.add_masked(&before, &reader.optional(change.before_sensitive)?);
@@ -126,10 +146,7 @@ impl Secrets {
     fn add_all(&mut self, tree: &Value) {
         match tree {
             Value::String(text) => {
-                let text = text.trim();
-                if text.chars().count() >= SHORTEST {
-                    self.0.insert(text.to_owned());
-                }
+                self.0.insert(text.trim().to_owned());
             }
             Value::Array(list) => list.iter().for_each(|it| self.add_all(it)),
             Value::Object(map) if !is_mark(map) => map.values().for_each(|it| self.add_all(it)),

@@ -28,6 +28,7 @@ fn context() -> DraftContext {
         workspace: "default".to_owned(),
         source: None,
         checkout_dir: "/work/checkout".to_owned(),
+        hidden: Hidden::default(),
     }
 }
 
@@ -442,4 +443,41 @@ fn remarks_say_why_and_never_a_secret() {
         last.text,
         "check.high fails, with a message that holds a secret"
     );
+}
+
+fn with_secret(json: &str) -> Result<Draft, PlanError> {
+    let hidden = Hidden::new([("CLOUD_KEY", "wJalr-XUtnFEMI")]);
+    let context = DraftContext {
+        hidden,
+        ..context()
+    };
+    draft(json.as_bytes(), &context)
+}
+
+#[test]
+fn what_the_job_was_given_as_a_secret_is_shown_in_no_form() {
+    let after = json!({
+        "raw": "key=wJalr-XUtnFEMI",
+        "base64": "a2V5OndKYWxyLVhVdG5GRU1J",
+        "tags": { "wJalr-XUtnFEMI": "owner" },
+        "region": "eu",
+    });
+    let plan = plan_of(&json!({ "actions": ["create"], "before": null, "after": after }));
+    let draft = with_secret(&plan).unwrap();
+    let Value::Object(shown) = &draft.subject.changes[0].after else {
+        panic!("{draft:?}");
+    };
+    let is_hidden = |name: &str| shown[name].get("$sensitive").is_some();
+    assert_eq!(["raw", "base64", "tags"].map(is_hidden), [true; 3]);
+    assert_eq!(shown["region"], "eu");
+    assert!(!serde_json::to_string(&draft).unwrap().contains("wJalr"));
+}
+
+#[test]
+fn a_resource_that_is_named_by_a_secret_has_no_digest() {
+    let plan = plan_of(&json!({ "actions": ["create"], "before": null, "after": {} }));
+    let named = plan.replace("thing.one", "thing.one[\\\"wJalr-XUtnFEMI\\\"]");
+    assert_ne!(named, plan);
+    assert_eq!(with_secret(&named), Err(PlanError::NamesSecret));
+    assert!(with_secret(&plan).is_ok());
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -15,13 +16,13 @@ use tracing_subscriber::EnvFilter;
 use crate::cli::Usage;
 use crate::cli::closed::{self, Guests};
 use crate::cli::stop;
-use crate::core::config::server::{self, ExecutorKind, ForgeOptions, ServerOptions};
+use crate::core::config::server::{self, Account, ExecutorKind, ForgeOptions, ServerOptions};
 use crate::core::ids::ForgeHost;
 use crate::core::key::{MasterKey, hex};
 use crate::core::outcome::Outcome;
 use crate::executor::Executor;
 use crate::executor::local::{Local, LocalOptions};
-use crate::forge::{Forge, ServedForge};
+use crate::forge::{Connection, Forge, ServedForge};
 use crate::handlers::App;
 use crate::outbox::World;
 use crate::serve::{self, Server};
@@ -120,7 +121,7 @@ pub(super) fn secrets(
 ) -> Vec<PathBuf> {
     let mut secrets = vec![key_file(options, home, data)];
     for forge in &options.forges {
-        secrets.push(home.join(&forge.token_file));
+        secrets.push(home.join(forge.account.file()));
         secrets.extend(forge.webhook_secret_files.iter().map(|it| home.join(it)));
     }
     // The database's address may hold a password.
@@ -198,12 +199,16 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
     let http = http_client()?;
     let (mut forges, mut served) = (BTreeMap::new(), Vec::new());
     for options in all {
-        let token = read_secret(&home.join(&options.token_file))?;
+        let connection = Connection {
+            secret: read_account(&options.account, home)?,
+            http: http.clone(),
+            clock: Arc::new(Timestamp::now),
+        };
         let secrets = options
             .webhook_secret_files
             .iter()
             .map(|file| read_secret(&home.join(file)));
-        let forge = options.kind.connect(options, token, http.clone());
+        let forge = options.kind.connect(options, connection);
         forges.insert(
             options.host(),
             forge.with_context(|| format!("cannot use the forge {}", options.host()))?,
@@ -214,6 +219,21 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
         )?);
     }
     Ok((forges, served))
+}
+
+/// Reads what proves who we are. Whoever has an app's key is the app wherever it is installed, so nobody else may read it.
+pub(super) fn read_account(account: &Account, home: &Path) -> anyhow::Result<SecretString> {
+    let file = home.join(account.file());
+    let secret = read_secret(&file)?;
+    if let Account::App { .. } = account {
+        let mode = std::fs::metadata(&file)?.permissions().mode();
+        ensure!(
+            mode & 0o007 == 0,
+            "everybody on this machine may use the app's private key in {file}: `chmod 600 {file}`",
+            file = file.display()
+        );
+    }
+    Ok(secret)
 }
 
 /// What speaks to forges.
@@ -278,5 +298,33 @@ fn start_log(args: &Args) {
     } else {
         let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
         log.with_ansi(colours).init();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_apps_key_that_everybody_may_read_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("key.pem");
+        std::fs::write(&file, "hunter2").unwrap();
+        let account = Account::App {
+            id: 1,
+            key_file: "key.pem".into(),
+        };
+        for (mode, is_read) in [(0o600, true), (0o640, true), (0o644, false), (0o604, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let read = read_account(&account, home.path()).map(drop);
+            assert_eq!(read.is_ok(), is_read, "{mode:o}");
+            let said = read
+                .err()
+                .map_or_else(|| "chmod 600".to_owned(), |it| it.to_string());
+            assert!(
+                said.contains("chmod 600") && !said.contains("hunter2"),
+                "{said}"
+            );
+        }
     }
 }

@@ -9,6 +9,7 @@ pub mod finding;
 pub mod gate;
 pub mod hidden;
 pub mod ids;
+pub mod inspect;
 pub mod job;
 pub mod key;
 pub mod note;

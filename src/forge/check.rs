@@ -6,6 +6,7 @@ use url::Url;
 use crate::core::config::server::ForgeOptions;
 use crate::core::finding::Finding;
 use crate::core::ids::RepoName;
+use crate::forge::Connection;
 
 /// The longest difference between two clocks that nobody needs to know of.
 const TOLERATED: SignedDuration = SignedDuration::from_secs(30);
@@ -30,9 +31,10 @@ impl Checkup<'_> {
 }
 
 /// Compares this machine's clock with the forge's.
-pub(super) async fn clock(checkup: &Checkup<'_>, http: &reqwest::Client) -> Finding {
-    let answer = http.get(checkup.options.api_url.clone()).send().await;
-    let now = Timestamp::now();
+pub(super) async fn clock(checkup: &Checkup<'_>, connection: &Connection) -> Finding {
+    let url = checkup.options.api_url.clone();
+    let answer = connection.http.get(url).send().await;
+    let now = (connection.clock)();
     match answer {
         Ok(answer) => {
             let date = answer.headers().get(http::header::DATE);

@@ -5,7 +5,7 @@
 //!
 //! | method | GitHub | GitLab | Forgejo |
 //! |---|---|---|---|
-//! | `me` | `GET /user` | `GET /user` | `GET /user` |
+//! | `me` | `GET /user`; of an app `GET /app`, `GET /users/{slug}[bot]` | `GET /user` | `GET /user` |
 //! | `pull` | `GET {r}/pulls/{n}` | `GET {m}` | `GET {r}/pulls/{n}` |
 //! | `open_pulls` | `GET {r}/pulls?state=open` | `GET {p}/merge_requests?state=opened` | `GET {r}/pulls?state=open` |
 //! | `pulls_of_commit` | `GET {r}/commits/{sha}/pulls` | `GET {p}/repository/commits/{sha}/merge_requests` | `GET {r}/commits/{sha}/pull` (at most one) |
@@ -67,6 +67,18 @@ pub enum ReadError {
     Malformed(String),
 }
 
+/// Tells the time: what is renewed before it ends needs to know it again and again.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What it takes to speak to a forge.
+#[derive(Clone)]
+pub struct Connection {
+    /// What the account's file holds.
+    pub secret: SecretString,
+    pub http: reqwest::Client,
+    pub clock: Clock,
+}
+
 impl ForgeKind {
     /// The kind's name in principals and configuration.
     pub fn as_str(self) -> &'static str {
@@ -101,25 +113,19 @@ impl ForgeKind {
     pub fn connect(
         self,
         options: &ForgeOptions,
-        token: SecretString,
-        http: reqwest::Client,
+        connection: Connection,
     ) -> anyhow::Result<Arc<dyn Forge>> {
         match self {
-            Self::GitHub => Ok(Arc::new(github::GitHub::new(options, token, http)?)),
+            Self::GitHub => Ok(Arc::new(github::GitHub::new(options, connection)?)),
         }
     }
 
     /// Tells whether the forge takes our credentials, what they let us do there, and how far its clock is from ours.
     /// Writes nothing.
-    pub async fn check(
-        self,
-        checkup: &Checkup<'_>,
-        token: SecretString,
-        http: reqwest::Client,
-    ) -> Vec<Finding> {
-        let clock = check::clock(checkup, &http).await;
+    pub async fn check(self, checkup: &Checkup<'_>, connection: Connection) -> Vec<Finding> {
+        let clock = check::clock(checkup, &connection).await;
         let mut findings = match self {
-            Self::GitHub => match github::GitHub::new(checkup.options, token, http) {
+            Self::GitHub => match github::GitHub::new(checkup.options, connection) {
                 Ok(github) => github::check::check(&github, checkup).await,
                 Err(error) => vec![Finding::fail(
                     checkup.name(),

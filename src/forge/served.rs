@@ -105,15 +105,16 @@ fn patterns(repos: &[String]) -> anyhow::Result<GlobSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::config::server::ForgeKind;
-    use std::path::PathBuf;
+    use crate::core::config::server::{Account, ForgeKind};
 
     fn options(repos: &[&str]) -> ForgeOptions {
         ForgeOptions {
             kind: ForgeKind::GitHub,
             url: "https://github.com".parse().unwrap(),
             api_url: "https://api.github.com".parse().unwrap(),
-            token_file: PathBuf::from("token"),
+            account: Account::Token {
+                file: "token".into(),
+            },
             webhook_secret_files: Vec::new(),
             repos: repos.iter().map(|&it| it.to_owned()).collect(),
         }

@@ -152,6 +152,33 @@ impl Repository {
         Ok(texts)
     }
 
+    /// Texts of the files that stand in the folder now, committed or not, whose path is to be kept; what git ignores is
+    /// left out. A symlink's text is the path it holds.
+    pub async fn texts_here(
+        &self,
+        keep: impl Fn(&str) -> bool + Send,
+    ) -> anyhow::Result<BTreeMap<String, String>> {
+        let args = [
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ];
+        let program = self.git(args).cap(TEXTS_CAP);
+        let said = self.output(program, "list the files").await?;
+        let mut texts = BTreeMap::new();
+        for path in records(&said).map(text).filter(|it| keep(it)) {
+            let file = self.dir.join(&path);
+            let link = std::fs::read_link(&file).map(|it| it.to_string_lossy().into_owned());
+            // A file that was deleted and not committed so is listed too.
+            if let Ok(found) = link.or_else(|_| std::fs::read(&file).map(|it| text(&it))) {
+                texts.insert(path, found);
+            }
+        }
+        Ok(texts)
+    }
+
     /// Paths that differ between two commits, a rename as both its names.
     pub async fn changed(&self, from: &Sha, to: &Sha) -> anyhow::Result<Vec<String>> {
         let program = self.git([

@@ -20,8 +20,8 @@ use crate::sandbox::desk::write_whole;
 use crate::sandbox::github;
 use crate::sandbox::journal::DeliveryLine;
 use crate::sandbox::model::Document;
-use crate::sandbox::model::happening::{Happening, What};
-use crate::sandbox::model::hook::{Delivery, DeliveryState, Dialect, Hook};
+use crate::sandbox::model::happening::{Happening, InstallationChange, Place, What};
+use crate::sandbox::model::hook::{Delivery, DeliveryState, Dialect, Hook, Subject};
 
 /// How long a receiver may take: GitHub's limit.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub(crate) struct Letter {
     pub(crate) payload: serde_json::Value,
 }
 
-/// Says to hooks that are new that they are there.
+/// Says to hooks that are new that they are there, and to those of apps where the app is installed.
 pub(crate) fn greetings(document: &mut Document) -> Vec<Happening> {
     let mut told = Vec::new();
     for place in 0..document.hooks.len() {
@@ -44,12 +44,20 @@ pub(crate) fn greetings(document: &mut Document) -> Vec<Happening> {
         if std::mem::replace(&mut hook.is_greeted, true) {
             continue;
         }
-        let (repo, id) = (hook.repo, hook.id);
-        told.push(Happening {
-            repo,
-            actor: document.repo(repo).owner,
-            what: What::HookMade { hook: id },
-        });
+        let (of, id) = (hook.of, hook.id);
+        let (place, actor) = match of {
+            Subject::Repo(repo) => (Place::Repo(repo), document.repo(repo).owner),
+            Subject::App(app) => (Place::App(app), document.app(app).owner),
+        };
+        let what = What::HookMade { hook: id };
+        told.push(Happening { place, actor, what });
+        if let Subject::App(app) = of {
+            told.extend(document.installations_of(app).map(|it| Happening {
+                place: Place::Installation(it.id),
+                actor: it.account,
+                what: What::Installation(InstallationChange::Created),
+            }));
+        }
     }
     told
 }
@@ -64,7 +72,7 @@ pub(crate) fn file(
     let hooks: Vec<Hook> = document
         .hooks
         .iter()
-        .filter(|it| is_for(it, happening))
+        .filter(|it| is_for(document, it, happening))
         .cloned()
         .collect();
     for hook in hooks {
@@ -89,7 +97,20 @@ pub(crate) fn file(
     Ok(())
 }
 
-fn is_for(hook: &Hook, happening: &Happening) -> bool {
+fn is_for(document: &Document, hook: &Hook, happening: &Happening) -> bool {
+    let is_there = match (hook.of, happening.place) {
+        (Subject::Repo(of), Place::Repo(repo)) => of == repo,
+        (Subject::App(app), Place::Repo(repo)) => {
+            let installation = document.installation_on(app, repo);
+            installation.is_some_and(|it| it.suspended_at.is_none())
+        }
+        (Subject::App(app), Place::Installation(id)) => {
+            let of_app = document.installations.iter().filter(|it| it.app == app);
+            of_app.map(|it| it.id).any(|it| it == id)
+        }
+        (Subject::App(of), Place::App(app)) => of == app,
+        (Subject::Repo(_), Place::Installation(_) | Place::App(_)) => false,
+    };
     let is_the_one = match happening.what {
         What::HookMade { hook: made } => hook.id == made,
         What::PullOpened { .. }
@@ -102,9 +123,11 @@ fn is_for(hook: &Hook, happening: &Happening) -> bool {
         | What::CommentDeleted { .. }
         | What::Reviewed { .. }
         | What::ReviewDismissed { .. }
-        | What::Pushed(_) => true,
+        | What::Pushed(_)
+        | What::Installation(_)
+        | What::InstallationRepos { .. } => true,
     };
-    hook.repo == happening.repo && is_the_one
+    is_there && is_the_one
 }
 
 fn bytes_of(sandbox: &Sandbox, delivery: &str) -> PathBuf {

@@ -74,12 +74,12 @@ fn write(file: &Mutex<File>, line: &impl Serialize) {
     }
 }
 
-/// A hook is made with its secret in the body; the log keeps the shape and not the secret.
+/// A hook is made with its secret in the body, and a token is answered; the log keeps the shape and not the secret.
 fn hide_secrets(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                if name == "secret" && field.is_string() {
+                if ["secret", "token"].contains(&name.as_str()) && field.is_string() {
                     *field = Value::from("********");
                 } else {
                     hide_secrets(field);

@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-pub use crate::sandbox::seed::{Seed, SeedHook, SeedRepo, SeedUser};
+pub use crate::sandbox::seed::{Seed, SeedApp, SeedHook, SeedRepo, SeedUser};
 
 use crate::core::ids::RepoId;
 use crate::sandbox::acts::Denied;

@@ -1,5 +1,7 @@
 //! What a sandbox starts with: users, repositories, hooks.
 
+mod app;
+
 use std::collections::BTreeMap;
 
 use anyhow::{Context, bail};
@@ -10,7 +12,7 @@ use serde_json::Value;
 use crate::core::ids::{Login, RepoName, UserId};
 use crate::core::person::Role;
 use crate::sandbox::model::account::{Account, AccountKind, Token};
-use crate::sandbox::model::hook::{Dialect, Hook};
+use crate::sandbox::model::hook::{Dialect, Hook, Subject};
 use crate::sandbox::model::repo::Repo;
 use crate::sandbox::model::{Document, REPO_FIRST_BRANCH};
 
@@ -22,6 +24,29 @@ pub struct Seed {
     pub users: Vec<SeedUser>,
     #[serde(default)]
     pub repos: Vec<SeedRepo>,
+    #[serde(default)]
+    pub apps: Vec<SeedApp>,
+}
+
+/// An app, installed on the owners of some repositories. It proves itself by the private half of its key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeedApp {
+    pub id: u64,
+    /// It speaks as `<slug>[bot]`.
+    pub slug: String,
+    /// PEM.
+    pub public_key: String,
+    /// `owner/name` of each repository it is given.
+    pub repos: Vec<String>,
+    #[serde(default)]
+    pub hook: Option<SeedHook>,
+    /// What it may do, such as `contents: write`; what tidegate needs when none is given.
+    #[serde(default)]
+    pub permissions: BTreeMap<String, String>,
+    /// How long its tokens are good; an hour when nothing is said.
+    #[serde(default)]
+    pub token_seconds: Option<u32>,
 }
 
 /// A user and the token they sign in with.
@@ -83,6 +108,10 @@ impl Seed {
             add_repo(&mut document, repo, now)
                 .with_context(|| format!("cannot seed the repository {}", repo.name))?;
         }
+        for app in &self.apps {
+            app::add(&mut document, app, now)
+                .with_context(|| format!("cannot seed the app {}", app.slug))?;
+        }
         Ok(document)
     }
 }
@@ -108,6 +137,19 @@ fn add_user(document: &mut Document, seed: &SeedUser, now: Timestamp) -> anyhow:
         created_at: now,
     });
     Ok(())
+}
+
+fn hook_of(document: &mut Document, of: Subject, seed: &SeedHook, now: Timestamp) {
+    let id = document.next_id();
+    document.hooks.push(Hook {
+        id,
+        of,
+        dialect: Dialect::GitHub,
+        url: seed.url.clone(),
+        secret: seed.secret.clone(),
+        is_greeted: false,
+        created_at: now,
+    });
 }
 
 fn add_repo(document: &mut Document, seed: &SeedRepo, now: Timestamp) -> anyhow::Result<()> {
@@ -140,16 +182,7 @@ fn add_repo(document: &mut Document, seed: &SeedRepo, now: Timestamp) -> anyhow:
         pushed_at: now,
     });
     for hook in &seed.hooks {
-        let hook_id = document.next_id();
-        document.hooks.push(Hook {
-            id: hook_id,
-            repo: id,
-            dialect: Dialect::GitHub,
-            url: hook.url.clone(),
-            secret: hook.secret.clone(),
-            is_greeted: false,
-            created_at: now,
-        });
+        hook_of(document, Subject::Repo(id), hook, now);
     }
     Ok(())
 }

@@ -166,6 +166,7 @@ fn seed(hook: Option<String>) -> Seed {
             is_public: false,
             hooks: hook.into_iter().collect(),
         }],
+        apps: Vec::new(),
     }
 }
 

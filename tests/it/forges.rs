@@ -3,47 +3,71 @@
 use std::sync::Arc;
 
 use http::Method;
+use jiff::Timestamp;
 use serde_json::{Value, json};
-use tidegate::core::config::server::{ForgeKind, ForgeOptions};
+use tidegate::core::config::server::{Account, ForgeKind, ForgeOptions};
 use tidegate::core::effect::{Reaction, Status, StatusContext, StatusState};
 use tidegate::core::event::Event;
 use tidegate::core::ids::{Actor, CommentId, Login, Pull, PullNumber, Repo, RepoId, RepoName, Sha};
 use tidegate::core::person::{Role, Verdict};
 use tidegate::core::rollout::pull::PullState;
-use tidegate::forge::{Delivery, Forge, ForgeError, ServedForge};
+use tidegate::forge::{Connection, Delivery, Forge, ForgeError, ServedForge};
 
-use crate::world::site::{Letters, REPO, SECRET, Site, token};
+use crate::world::app;
+use crate::world::site::{self, Letters, REPO, SECRET, Site, token};
 
 /// A forge, spoken to as `tide`, and the people beside it.
-struct Stage {
-    site: Site,
+pub(crate) struct Stage {
+    pub(crate) site: Site,
     letters: Letters,
-    forge: Arc<dyn Forge>,
-    served: ServedForge,
-    repo: Repo,
+    pub(crate) forge: Arc<dyn Forge>,
+    pub(crate) served: ServedForge,
+    pub(crate) repo: Repo,
+    account: site::Account,
+}
+
+fn options_of(account: site::Account) -> Account {
+    let file = "unused".into();
+    match account {
+        site::Account::User => Account::Token { file },
+        site::Account::App => Account::App {
+            id: app::ID,
+            key_file: file,
+        },
+    }
+}
+
+pub(crate) fn connection(account: site::Account) -> Connection {
+    let secret = match account {
+        site::Account::User => token("tide"),
+        site::Account::App => app::private_key(),
+    };
+    Connection {
+        secret: secret.into(),
+        http: reqwest::Client::new(),
+        clock: Arc::new(Timestamp::now),
+    }
 }
 
 impl Stage {
     async fn on(kind: ForgeKind) -> Self {
-        let (site, letters) = Site::start().await;
+        Self::acting_as(kind, site::Account::User).await
+    }
+
+    pub(crate) async fn acting_as(kind: ForgeKind, account: site::Account) -> Self {
+        let (site, letters) = Site::start(account).await;
         let options = ForgeOptions {
             kind,
             url: site.address.parse().unwrap(),
             api_url: format!("{}/api/v3", site.address).parse().unwrap(),
-            token_file: "unused".into(),
+            account: options_of(account),
             webhook_secret_files: Vec::new(),
             repos: vec!["acme/*".to_owned()],
         };
-        let forge = kind
-            .connect(&options, token("tide").into(), reqwest::Client::new())
-            .unwrap();
-        let path = format!("/repos/{REPO}");
-        let id = site.ask("ada", Method::GET, &path, Value::Null).await["id"]
-            .as_u64()
-            .unwrap();
+        let forge = kind.connect(&options, connection(account)).unwrap();
         let repo = Repo {
             forge: options.host(),
-            id: RepoId(id),
+            id: RepoId(site.repo_id().await),
             name: RepoName::try_from(REPO).unwrap(),
         };
         let served = ServedForge::new(options, vec!["retired".into(), SECRET.into()]).unwrap();
@@ -53,10 +77,11 @@ impl Stage {
             forge,
             served,
             repo,
+            account,
         }
     }
 
-    fn pull(&self, number: u64) -> Pull {
+    pub(crate) fn pull(&self, number: u64) -> Pull {
         Pull {
             repo: self.repo.clone(),
             number: PullNumber(number),
@@ -80,7 +105,7 @@ impl Stage {
     }
 
     /// The next event; deliveries that are none are passed over.
-    async fn event(&mut self) -> Event {
+    pub(crate) async fn event(&mut self) -> Event {
         loop {
             if let Ok(event) = self.delivery().await.event {
                 return event;
@@ -166,11 +191,8 @@ async fn there_is_one_note(stage: &Stage) {
     let forged = ours.replace("low", "no");
     stage.site.comment("mallory", number, &forged).await;
 
-    let again = stage.served.options.kind.connect(
-        &stage.served.options,
-        token("tide").into(),
-        reqwest::Client::new(),
-    );
+    let options = &stage.served.options;
+    let again = options.kind.connect(options, connection(stage.account));
     let changed = again
         .unwrap()
         .upsert_note(&pull, "high water")
@@ -178,7 +200,10 @@ async fn there_is_one_note(stage: &Stage) {
         .unwrap();
     assert!(changed >= first);
     let expected = [
-        ("tide".to_owned(), ours.replace("low", "high")),
+        (
+            stage.account.login().to_owned(),
+            ours.replace("low", "high"),
+        ),
         ("mallory".to_owned(), forged),
     ];
     assert_eq!(stage.site.comments(number).await, expected);
@@ -197,7 +222,7 @@ async fn an_answer_is_posted_once(stage: &Stage) {
     assert!(
         comments
             .iter()
-            .all(|(who, text)| who == "tide" && text.ends_with("not yet"))
+            .all(|(who, text)| who == stage.account.login() && text.ends_with("not yet"))
     );
 }
 
@@ -449,5 +474,68 @@ mod github {
     #[tokio::test]
     async fn what_people_do_arrives_as_events() {
         super::what_people_do_arrives_as_events(&mut Stage::on(KIND).await).await;
+    }
+}
+
+mod github_app {
+    use super::*;
+
+    async fn stage() -> Stage {
+        Stage::acting_as(ForgeKind::GitHub, site::Account::App).await
+    }
+
+    #[tokio::test]
+    async fn a_pull_request_is_read_from_opening_to_merge() {
+        super::a_pull_request_is_read_from_opening_to_merge(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_merge_is_of_one_head_and_happens_once() {
+        super::a_merge_is_of_one_head_and_happens_once(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn there_is_one_note() {
+        super::there_is_one_note(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_posted_once() {
+        super::an_answer_is_posted_once(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_comment_gets_a_reaction() {
+        super::a_comment_gets_a_reaction(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn the_newest_status_stands() {
+        super::the_newest_status_stands(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_role_is_the_accounts_own() {
+        super::a_role_is_the_accounts_own(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn reviews_name_their_commit() {
+        super::reviews_name_their_commit(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn git_finds_the_head() {
+        super::git_finds_the_head(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn what_people_do_arrives_as_events() {
+        let mut stage = stage().await;
+        let installed = Event::Installed {
+            repos: vec![stage.repo.clone()],
+        };
+        assert_eq!(stage.event().await, installed);
+        super::what_people_do_arrives_as_events(&mut stage).await;
     }
 }

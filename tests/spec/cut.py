@@ -17,6 +17,15 @@ HERE = pathlib.Path(__file__).parent
 
 # What we ask of GitHub, and what else the sandbox answers.
 OPERATIONS = [
+    "apps/create-installation-access-token",
+    "apps/delete-installation",
+    "apps/get-authenticated",
+    "apps/get-installation",
+    "apps/get-repo-installation",
+    "apps/get-webhook-config-for-app",
+    "apps/list-installations",
+    "apps/suspend-installation",
+    "apps/unsuspend-installation",
     "issues/create-comment",
     "issues/delete-comment",
     "issues/get-comment",
@@ -44,6 +53,7 @@ OPERATIONS = [
     "repos/list-pull-requests-associated-with-commit",
     "repos/list-webhooks",
     "users/get-authenticated",
+    "users/get-by-username",
 ]
 
 # The deliveries we act on, and those the sandbox sends beside them.

@@ -5,14 +5,17 @@ mod reach;
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use crate::cli::serve;
-use crate::core::config::server::{self, ForgeOptions, ServerOptions};
+use crate::core::config::server::{self, Account, ForgeOptions, ServerOptions};
 use crate::core::finding::{self, Colours, Finding};
 use crate::core::ids::RepoName;
 use crate::core::outcome::Outcome;
 use crate::engine;
-use crate::forge::Checkup;
+use crate::forge::{Checkup, Connection};
 use crate::git;
 use crate::store;
 
@@ -106,16 +109,25 @@ fn checkup<'a>(
 
 async fn look_at(checkup: &Checkup<'_>, home: &Path, http: reqwest::Client) -> Vec<Finding> {
     let forge = checkup.options;
-    let file = home.join(&forge.token_file);
-    let token = match serve::read_secret(&file) {
-        Ok(token) => token,
+    let secret = match serve::read_account(&forge.account, home) {
+        Ok(secret) => secret,
         Err(error) => {
-            let hint = "write the access token of the account tidegate acts as into it";
+            let hint = match forge.account {
+                Account::Token { .. } => {
+                    "write the access token of the account tidegate acts as into it"
+                }
+                Account::App { .. } => "put the app's private key there, readable for us alone",
+            };
             return vec![Finding::fail(forge.host(), format!("{error:#}"), hint)];
         }
     };
-    let mut findings = home::secret_mode("token", &file);
-    findings.extend(forge.kind.check(checkup, token, http).await);
+    let mut findings = home::secret_mode("token", &home.join(forge.account.file()));
+    let connection = Connection {
+        secret,
+        http,
+        clock: Arc::new(Timestamp::now),
+    };
+    findings.extend(forge.kind.check(checkup, connection).await);
     findings
 }
 

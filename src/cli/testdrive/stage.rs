@@ -166,6 +166,7 @@ impl Stage {
                     .collect(),
                 hooks: vec![hook],
             }],
+            apps: Vec::new(),
         }
     }
 

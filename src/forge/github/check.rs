@@ -72,7 +72,7 @@ pub(in crate::forge) async fn check(github: &GitHub, checkup: &Checkup<'_>) -> V
     }
     if !globs.is_empty() {
         let path = "/user/repos?per_page=100";
-        match github.client.list::<Seen>(path).await {
+        match github.client.at_large().list::<Seen>(path).await {
             Ok(seen) => findings.extend(globs.iter().map(|it| matching(&name, it, &seen))),
             Err(error) => findings.push(unasked(&name, "list our repositories", &error)),
         }
@@ -108,7 +108,12 @@ fn unasked(name: &str, what: &str, error: &ForgeError) -> Finding {
 
 async fn look_at(github: &GitHub, checkup: &Checkup<'_>, repo: &str) -> Vec<Finding> {
     let name = checkup.name();
-    let seen: Seen = match github.client.get(&format!("/repos/{repo}")).await {
+    let seen: Seen = match github
+        .client
+        .at_large()
+        .get(&format!("/repos/{repo}"))
+        .await
+    {
         Ok(seen) => seen,
         Err(ForgeError::NotFound(_)) => {
             let hint = "give our account write access to it, or take it out of `repos`";
@@ -119,7 +124,7 @@ async fn look_at(github: &GitHub, checkup: &Checkup<'_>, repo: &str) -> Vec<Find
     let mut findings = vec![judge(&name, repo, &seen)];
     if seen.may_see_hooks() {
         let path = format!("/repos/{repo}/hooks?per_page=100");
-        match github.client.list::<Hook>(&path).await {
+        match github.client.at_large().list::<Hook>(&path).await {
             Ok(hooks) => findings.push(delivers(checkup, repo, &hooks)),
             // The right to see hooks is one we do not need otherwise.
             Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => {}

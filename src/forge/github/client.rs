@@ -1,71 +1,79 @@
-//! One GitHub API, spoken to with one credential: reads are repeated, writes never, pages are followed to their end.
-
-use std::error::Error;
-use std::time::Duration;
+//! One GitHub API, spoken to in our own name: reads are repeated, writes never, pages are followed to their end.
 
 use anyhow::{Context, anyhow};
-use http::{HeaderMap, Method, Request, StatusCode, header};
-use octocrab::{OctoBody, Octocrab};
-use serde::Serialize;
+use http::{HeaderMap, Method, StatusCode, header};
+use secrecy::SecretString;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use url::Url;
 
+use crate::core::ids::{Actor, Repo};
 use crate::forge::ForgeError;
+use crate::forge::github::api::{Answer, Api, Call};
 use crate::forge::github::credentials::Credentials;
-use crate::forge::github::refusal;
-
-/// How long a read waits before it is tried again; so often, and no more.
-const PAUSES: [Duration; 3] = [
-    Duration::from_millis(200),
-    Duration::from_secs(1),
-    Duration::from_secs(3),
-];
 
 /// A list longer than this comes from a server that answers in circles.
 const MOST_PAGES: usize = 500;
 
-/// A GitHub API.
+/// A GitHub API, and the right to speak to it.
 pub(super) struct Client {
-    octocrab: Octocrab,
-    base: Url,
+    pub(super) api: Api,
     credentials: Credentials,
-    pub(super) pauses: [Duration; 3],
 }
 
-/// An answer, read to its end.
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: String,
+/// A GitHub API, spoken to with the right that is good for what it is about.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    client: &'a Client,
+    /// None: about what everybody may see.
+    repo: Option<&'a Repo>,
 }
 
 impl Client {
-    /// Takes the API's address (`https://api.github.com`, or `https://<host>/api/v3`); makes no call.
+    /// Takes the API's address; makes no call.
     pub(super) fn new(
         base: &Url,
         credentials: Credentials,
         http: reqwest::Client,
     ) -> anyhow::Result<Self> {
-        let builder = Octocrab::builder()
-            .base_uri(base.as_str().trim_end_matches('/'))?
-            .add_header(header::ACCEPT, "application/vnd.github+json".to_owned())
-            .add_header(header::USER_AGENT, "tidegate".to_owned());
         Ok(Self {
-            octocrab: credentials.enter(builder).build_with_reqwest(http)?,
-            base: base.clone(),
+            api: Api::new(base, http)?,
             credentials,
-            pauses: PAUSES,
         })
     }
 
-    /// The right with which it speaks.
-    pub(super) fn credentials(&self) -> &Credentials {
-        &self.credentials
+    /// Speaks about a repository.
+    pub(super) fn about<'a>(&'a self, repo: &'a Repo) -> Line<'a> {
+        Line {
+            client: self,
+            repo: Some(repo),
+        }
+    }
+
+    /// Speaks about nothing that is an installation's alone.
+    pub(super) fn at_large(&self) -> Line<'_> {
+        Line {
+            client: self,
+            repo: None,
+        }
+    }
+
+    /// The account we act as.
+    pub(super) async fn account(&self) -> Result<Actor, ForgeError> {
+        self.credentials.account(&self.api).await
+    }
+}
+
+impl Line<'_> {
+    /// What proves our right to the repository, good for some minutes at least.
+    pub(super) async fn bearer(&self) -> Result<SecretString, ForgeError> {
+        let Client { api, credentials } = self.client;
+        credentials.bearer(api, self.repo).await
     }
 
     /// Reads one thing.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ForgeError> {
-        parse(path, &self.read(path).await?)
+        self.read(path).await?.parse(path)
     }
 
     /// Reads a list, all of its pages in order.
@@ -73,8 +81,9 @@ impl Client {
         let (mut items, mut page) = (Vec::new(), path.to_owned());
         for _ in 0..MOST_PAGES {
             let answer = self.read(&page).await?;
-            items.extend(parse::<Vec<T>>(&page, &answer)?);
-            match next_page(&self.base, &answer.headers).map_err(ForgeError::Other)? {
+            items.extend(answer.parse::<Vec<T>>(&page)?);
+            let next = next_page(&self.client.api.base, &answer.headers);
+            match next.map_err(ForgeError::Other)? {
                 Some(next) => page = next,
                 None => return Ok(items),
             }
@@ -88,78 +97,41 @@ impl Client {
         &self,
         method: Method,
         path: &str,
-        body: &impl Serialize,
+        body: &Value,
     ) -> Result<T, ForgeError> {
-        parse(
-            path,
-            &self.check(path, self.send(method, path, Some(body)).await?)?,
-        )
+        let body = Some(body);
+        let call = Call { method, path, body };
+        self.send(&call).await?.check(path)?.parse(path)
     }
 
-    /// Reads with patience: what did not come through, or met a server in trouble, is asked again.
     async fn read(&self, path: &str) -> Result<Answer, ForgeError> {
-        for pause in self.pauses {
-            match self.send(Method::GET, path, None::<&()>).await {
-                Ok(answer) if !answer.status.is_server_error() => return self.check(path, answer),
-                Ok(_) | Err(_) => tokio::time::sleep(pause).await,
-            }
-        }
-        let last = self.send(Method::GET, path, None::<&()>).await?;
-        self.check(path, last)
+        self.send(&Call::get(path)).await?.check(path)
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&impl Serialize>,
-    ) -> Result<Answer, ForgeError> {
-        let builder = Request::builder().method(method).uri(path);
-        let request = self.octocrab.build_request(builder, body);
-        match self.exchange(request).await {
-            Ok(answer) => Ok(answer),
-            Err(error) => Err(ForgeError::Other(anyhow!(
-                "cannot reach {}: {}",
-                self.base,
-                self.credentials.scrub(&innermost(&error))
-            ))),
-        }
-    }
-
-    async fn exchange(
-        &self,
-        request: octocrab::Result<Request<OctoBody>>,
-    ) -> octocrab::Result<Answer> {
-        let response = self.octocrab.execute(request?).await?;
-        Ok(Answer {
-            status: response.status(),
-            headers: response.headers().clone(),
-            body: self.octocrab.body_to_string(response).await?,
-        })
-    }
-
-    fn check(&self, path: &str, answer: Answer) -> Result<Answer, ForgeError> {
-        if answer.status.is_success() {
+    /// Sends a call; again with a new right when the forge does not accept the one we held, and so did nothing.
+    async fn send(&self, call: &Call<'_>) -> Result<Answer, ForgeError> {
+        let bearer = self.bearer().await?;
+        let answer = self.send_with(call, &bearer).await?;
+        let Client { credentials, .. } = self.client;
+        if answer.status != StatusCode::UNAUTHORIZED
+            || !credentials.gave_up(self.repo, &bearer).await
+        {
             return Ok(answer);
         }
-        let body = self.credentials.scrub(&answer.body);
-        Err(refusal::of(path, answer.status, &answer.headers, &body))
+        self.send_with(call, &self.bearer().await?).await
     }
-}
 
-fn parse<T: DeserializeOwned>(path: &str, answer: &Answer) -> Result<T, ForgeError> {
-    serde_json::from_str(&answer.body)
-        .with_context(|| format!("cannot read what {path} answered"))
-        .map_err(ForgeError::Other)
-}
-
-/// octocrab wraps what went wrong in names of its own layers.
-fn innermost(error: &dyn Error) -> String {
-    let mut cause = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
+    async fn send_with(
+        &self,
+        call: &Call<'_>,
+        bearer: &SecretString,
+    ) -> Result<Answer, ForgeError> {
+        let api = &self.client.api;
+        match call.method {
+            Method::GET => api.call_patiently(call, bearer).await,
+            _ => api.call(call, bearer).await,
+        }
     }
-    cause.to_string()
 }
 
 /// The path of the next page; none on the last one. A link that leads anywhere but into this API is refused, since

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::core::ids::{Actor, CommentId, Pull, PullNumber, RepoId, RepoName};
-use crate::forge::github::client::Client;
+use crate::forge::github::client::Line;
 use crate::forge::github::{incomplete, wire};
 use crate::forge::{ForgeError, marker};
 
@@ -20,15 +20,15 @@ impl Notes {
     /// Writes the note of a pull request, and answers when it was last changed.
     pub(super) async fn upsert(
         &self,
-        client: &Client,
+        line: Line<'_>,
         me: &Actor,
         (pull, text): (&Pull, &str),
     ) -> Result<Timestamp, ForgeError> {
         let body = marker::note(text);
-        let note = match self.find(client, me, pull).await? {
+        let note = match self.find(line, me, pull).await? {
             Some(note) if is_shown(&note, &body) => note,
-            Some(note) => edit(client, pull, &note, &body).await?,
-            None => post(client, pull, &body).await?,
+            Some(note) => edit(line, pull, &note, &body).await?,
+            None => post(line, pull, &body).await?,
         };
         let (id, changed) = (note.id.0, note.updated_at.0.or(note.created_at.0));
         let (Some(id), Some(changed)) = (id, changed) else {
@@ -40,18 +40,18 @@ impl Notes {
 
     async fn find(
         &self,
-        client: &Client,
+        line: Line<'_>,
         me: &Actor,
         pull: &Pull,
     ) -> Result<Option<wire::Comment>, ForgeError> {
         if let Some(id) = self.remembered(pull) {
-            match client.get(&comment_path(&pull.repo.name, id)).await {
+            match line.get(&comment_path(&pull.repo.name, id)).await {
                 Ok(note) => return Ok(Some(note)),
                 Err(ForgeError::NotFound(_)) => self.forget(pull),
                 Err(error) => return Err(error),
             }
         }
-        let comments = list(client, pull).await?;
+        let comments = list(line, pull).await?;
         Ok(comments
             .into_iter()
             .find(|it| is_by(it, me) && marker::is_note(text(it))))
@@ -76,44 +76,40 @@ impl Notes {
 
 /// Posts an answer unless we posted one with this key.
 pub(super) async fn reply(
-    client: &Client,
+    line: Line<'_>,
     me: &Actor,
     pull: &Pull,
     (key, text_of_reply): (&str, &str),
 ) -> Result<(), ForgeError> {
-    let comments = list(client, pull).await?;
+    let comments = list(line, pull).await?;
     let is_there = comments
         .iter()
         .any(|it| is_by(it, me) && marker::is_reply(text(it), key));
     if !is_there {
-        post(client, pull, &marker::reply(key, text_of_reply)).await?;
+        post(line, pull, &marker::reply(key, text_of_reply)).await?;
     }
     Ok(())
 }
 
-async fn list(client: &Client, pull: &Pull) -> Result<Vec<wire::Comment>, ForgeError> {
-    client
-        .list(&format!("{}?per_page=100", comments_path(pull)))
+async fn list(line: Line<'_>, pull: &Pull) -> Result<Vec<wire::Comment>, ForgeError> {
+    line.list(&format!("{}?per_page=100", comments_path(pull)))
         .await
 }
 
-async fn post(client: &Client, pull: &Pull, body: &str) -> Result<wire::Comment, ForgeError> {
+async fn post(line: Line<'_>, pull: &Pull, body: &str) -> Result<wire::Comment, ForgeError> {
     let body = json!({ "body": body });
-    client
-        .write(Method::POST, &comments_path(pull), &body)
-        .await
+    line.write(Method::POST, &comments_path(pull), &body).await
 }
 
 async fn edit(
-    client: &Client,
+    line: Line<'_>,
     pull: &Pull,
     note: &wire::Comment,
     body: &str,
 ) -> Result<wire::Comment, ForgeError> {
     let id = note.id.0.ok_or_else(|| incomplete("the note"))?;
     let path = comment_path(&pull.repo.name, CommentId(id.0));
-    client
-        .write(Method::PATCH, &path, &json!({ "body": body }))
+    line.write(Method::PATCH, &path, &json!({ "body": body }))
         .await
 }
 

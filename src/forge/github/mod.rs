@@ -1,5 +1,7 @@
 //! GitHub, and GitHub Enterprise Server.
 
+mod api;
+mod app;
 pub(super) mod check;
 mod client;
 mod comments;
@@ -13,7 +15,6 @@ use anyhow::{Context, anyhow};
 use async_trait::async_trait;
 use http::Method;
 use jiff::Timestamp;
-use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -26,9 +27,9 @@ use crate::core::remote::Remote;
 use crate::core::rollout::pull::{PullDetails, PullState};
 use crate::forge::github::client::Client;
 use crate::forge::github::comments::Notes;
-use crate::forge::github::credentials::Credentials;
+use crate::forge::github::credentials::{Credentials, for_git};
 use crate::forge::marker;
-use crate::forge::{Forge, ForgeError, Limits};
+use crate::forge::{Connection, Forge, ForgeError, Limits};
 
 const LIMITS: Limits = Limits {
     note_chars: 65_536 - marker::NOTE_CHARS,
@@ -49,14 +50,15 @@ pub struct GitHub {
 
 impl GitHub {
     /// Connects; makes no call. Must be called inside a tokio runtime.
-    pub fn new(
-        options: &ForgeOptions,
-        token: SecretString,
-        http: reqwest::Client,
-    ) -> anyhow::Result<Self> {
+    pub fn new(options: &ForgeOptions, connection: Connection) -> anyhow::Result<Self> {
         let host = options.host();
-        let credentials =
-            Credentials::token(&token).with_context(|| format!("cannot speak to {host}"))?;
+        let Connection {
+            secret,
+            http,
+            clock,
+        } = connection;
+        let credentials = Credentials::new(&options.account, &secret, clock)
+            .with_context(|| format!("cannot speak to {host}"))?;
         Ok(Self {
             client: Client::new(&options.api_url, credentials, http)?,
             host,
@@ -67,7 +69,7 @@ impl GitHub {
     }
 
     async fn details(&self, pull: &Pull) -> Result<PullDetails, ForgeError> {
-        let read: wire::Pull = self.client.get(&path(pull)).await?;
+        let read: wire::Pull = self.client.about(&pull.repo).get(&path(pull)).await?;
         details(&read, pull, &self.host)
     }
 }
@@ -75,10 +77,7 @@ impl GitHub {
 #[async_trait]
 impl Forge for GitHub {
     async fn me(&self) -> Result<Actor, ForgeError> {
-        let ask = || async {
-            let user: wire::User = self.client.get("/user").await?;
-            user.actor().ok_or_else(|| incomplete("/user"))
-        };
+        let ask = || self.client.account();
         self.me.get_or_try_init(ask).await.cloned()
     }
 
@@ -90,7 +89,7 @@ impl Forge for GitHub {
         let name = &repo.name;
         let path =
             format!("/repos/{name}/pulls?state=open&sort=created&direction=asc&per_page=100");
-        let pulls: Vec<wire::Pull> = self.client.list(&path).await?;
+        let pulls: Vec<wire::Pull> = self.client.about(repo).list(&path).await?;
         Ok(numbers_in(repo, &pulls))
     }
 
@@ -100,13 +99,13 @@ impl Forge for GitHub {
         commit: &Sha,
     ) -> Result<Vec<PullNumber>, ForgeError> {
         let path = format!("/repos/{}/commits/{commit}/pulls?per_page=100", repo.name);
-        let pulls: Vec<wire::Pull> = self.client.list(&path).await?;
+        let pulls: Vec<wire::Pull> = self.client.about(repo).list(&path).await?;
         Ok(numbers_in(repo, &pulls))
     }
 
     async fn reviews(&self, pull: &Pull) -> Result<Vec<Review>, ForgeError> {
         let path = format!("{}/reviews?per_page=100", path(pull));
-        let reviews: Vec<wire::ReviewAnswer> = self.client.list(&path).await?;
+        let reviews: Vec<wire::ReviewAnswer> = self.client.about(&pull.repo).list(&path).await?;
         Ok(reviews
             .iter()
             .filter_map(wire::ReviewAnswer::review)
@@ -117,7 +116,7 @@ impl Forge for GitHub {
         // The brackets of an app's login (`slug[bot]`) may not stand in a path.
         let login = actor.login.as_str().replace('[', "%5B").replace(']', "%5D");
         let path = format!("/repos/{}/collaborators/{login}/permission", repo.name);
-        let answer: wire::Permission = match self.client.get(&path).await {
+        let answer: wire::Permission = match self.client.about(repo).get(&path).await {
             Err(ForgeError::NotFound(_)) => return Ok(Role::None),
             answer => answer?,
         };
@@ -130,12 +129,13 @@ impl Forge for GitHub {
 
     async fn upsert_note(&self, pull: &Pull, text: &str) -> Result<Timestamp, ForgeError> {
         let me = self.me().await?;
-        self.notes.upsert(&self.client, &me, (pull, text)).await
+        let line = self.client.about(&pull.repo);
+        self.notes.upsert(line, &me, (pull, text)).await
     }
 
     async fn reply(&self, pull: &Pull, key: &str, text: &str) -> Result<(), ForgeError> {
         let me = self.me().await?;
-        comments::reply(&self.client, &me, pull, (key, text)).await
+        comments::reply(self.client.about(&pull.repo), &me, pull, (key, text)).await
     }
 
     async fn react(
@@ -152,7 +152,8 @@ impl Forge for GitHub {
         let name = &pull.repo.name;
         let path = format!("/repos/{name}/issues/comments/{comment}/reactions");
         let body = json!({ "content": content });
-        match self.client.write::<Value>(Method::POST, &path, &body).await {
+        let line = self.client.about(&pull.repo);
+        match line.write::<Value>(Method::POST, &path, &body).await {
             Ok(_) | Err(ForgeError::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -166,9 +167,8 @@ impl Forge for GitHub {
     ) -> Result<(), ForgeError> {
         let path = format!("/repos/{}/statuses/{commit}", repo.name);
         let body = status_body(status);
-        self.client
-            .write::<Value>(Method::POST, &path, &body)
-            .await?;
+        let line = self.client.about(repo);
+        line.write::<Value>(Method::POST, &path, &body).await?;
         Ok(())
     }
 
@@ -186,17 +186,17 @@ impl Forge for GitHub {
         }
         let path = format!("{}/merge", path(pull));
         let body = json!({ "sha": head });
-        self.client
-            .write::<Value>(Method::PUT, &path, &body)
-            .await?;
+        let line = self.client.about(&pull.repo);
+        line.write::<Value>(Method::PUT, &path, &body).await?;
         Ok(())
     }
 
     async fn remote(&self, repo: &Repo) -> Result<Remote, ForgeError> {
+        let bearer = self.client.about(repo).bearer().await?;
         let url = self.url.as_str().trim_end_matches('/');
         Ok(Remote {
             url: format!("{url}/{}.git", repo.name),
-            authorization: Some(self.client.credentials().git_authorization()),
+            authorization: Some(for_git(&bearer)),
         })
     }
 

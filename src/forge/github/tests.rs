@@ -1,6 +1,5 @@
 //! What the adapter does when the server is in trouble, lists pages, or is not who it was.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::core::config::server::ForgeKind;
+use crate::core::config::server::{Account, ForgeKind};
 use crate::core::effect::StatusContext;
 use crate::core::ids::{Login, RepoId, RepoName, UserId};
 
@@ -91,12 +90,19 @@ fn github(api_url: &str) -> GitHub {
         kind: ForgeKind::GitHub,
         url: "https://git.acme.example".parse().unwrap(),
         api_url: api_url.parse().unwrap(),
-        token_file: PathBuf::from("token"),
+        account: Account::Token {
+            file: "token".into(),
+        },
         webhook_secret_files: Vec::new(),
         repos: Vec::new(),
     };
-    let mut github = GitHub::new(&options, TOKEN.into(), reqwest::Client::new()).unwrap();
-    github.client.pauses = [Duration::ZERO; 3];
+    let connection = Connection {
+        secret: TOKEN.into(),
+        http: reqwest::Client::new(),
+        clock: Arc::new(Timestamp::now),
+    };
+    let mut github = GitHub::new(&options, connection).unwrap();
+    github.client.api.pauses = [Duration::ZERO; 3];
     github
 }
 
@@ -408,7 +414,7 @@ async fn no_error_shows_the_token() {
     let server = Scripted::new(move |_, _| echo()).await;
     let shown = format!("{:?}", server.github.me().await.unwrap_err());
     assert!(
-        shown.contains("bad token …") && !shown.contains("hunter2"),
+        shown.contains("bad token [token]") && !shown.contains("hunter2"),
         "{shown}"
     );
     let unreachable = github("http://127.0.0.1:1").me().await.unwrap_err();

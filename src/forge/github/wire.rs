@@ -153,10 +153,37 @@ pub(super) struct Comment {
     pub(super) performed_via_github_app: Maybe<App>,
 }
 
-/// That an app had a hand in something.
+/// An app: ourselves, or one that had a hand in something.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct App {}
+pub(super) struct App {
+    pub(super) slug: Maybe<String>,
+}
+
+/// An app on an account.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Installation {
+    id: Maybe<Number>,
+    /// There while an owner has it suspended.
+    pub(super) suspended_at: Maybe<Moment>,
+}
+
+impl Installation {
+    /// Its number; none while it is suspended.
+    pub(super) fn active_id(&self) -> Option<u64> {
+        let id = self.id.0.map(|it| it.0);
+        id.filter(|_| self.suspended_at.0.is_none())
+    }
+}
+
+/// A token that was made for an installation.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct InstallationToken {
+    pub(super) token: Maybe<String>,
+    pub(super) expires_at: Maybe<Moment>,
+}
 
 /// A review.
 #[derive(Clone, Debug, Default, Deserialize)]

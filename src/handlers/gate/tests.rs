@@ -11,12 +11,13 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::*;
-use crate::core::config::server::{ForgeKind, ForgeOptions};
+use crate::core::config::server::{Account, ForgeKind, ForgeOptions};
 use crate::core::gate::facts::{self, Approval, Fact};
 use crate::core::ids::{Branch, Digest, Op, Repo, RepoId, RolloutId, Root, Sha};
 use crate::core::key::MasterKey;
 use crate::core::plan::{Action, Change, Draft, Mode, PlanResult, Planned, Subject};
 use crate::core::rollout::{Source, Wave, WaveState};
+use crate::forge::Connection;
 use crate::git::{Identity, Mirror, NewCommit};
 use crate::sandbox::{self, Seed, SeedRepo, SeedUser};
 use crate::store::Store;
@@ -38,13 +39,20 @@ impl World {
             kind: ForgeKind::GitHub,
             url: address.parse().unwrap(),
             api_url: format!("{address}/api/v3").parse().unwrap(),
-            token_file: "token".into(),
+            account: Account::Token {
+                file: "token".into(),
+            },
             webhook_secret_files: Vec::new(),
             repos: vec!["acme/*".to_owned()],
         };
-        let forge = options
-            .kind
-            .connect(&options, "bot-token".into(), reqwest::Client::new());
+        let forge = options.kind.connect(
+            &options,
+            Connection {
+                secret: "bot-token".into(),
+                http: reqwest::Client::new(),
+                clock: Arc::new(Timestamp::now),
+            },
+        );
         let url = format!("sqlite:{}", home.path().join("tidegate.db").display());
         let app = App {
             store: Store::open(&url).await.unwrap(),
@@ -195,6 +203,7 @@ async fn start_sandbox(dir: PathBuf) -> (String, DropGuard) {
     let seed = Seed {
         users: vec![bot],
         repos: vec![infra],
+        apps: Vec::new(),
     };
     sandbox::create(&dir, &seed).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

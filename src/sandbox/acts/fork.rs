@@ -7,7 +7,7 @@ use crate::core::person::Role;
 use crate::sandbox::acts::{Act, Denied};
 use crate::sandbox::model::Document;
 use crate::sandbox::model::happening::What;
-use crate::sandbox::model::hook::{Dialect, Hook};
+use crate::sandbox::model::hook::{Dialect, Hook, Subject};
 use crate::sandbox::model::repo::Repo;
 
 impl Act<'_> {
@@ -60,7 +60,7 @@ impl Act<'_> {
                 let hook = document.next_id();
                 document.hooks.push(Hook {
                     id: hook,
-                    repo,
+                    of: Subject::Repo(repo),
                     dialect: Dialect::GitHub,
                     url,
                     secret,

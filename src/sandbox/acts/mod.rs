@@ -1,5 +1,6 @@
 //! What people can do on the sandbox, in words of no forge: who may, what changes, what is told to hooks.
 
+mod app;
 mod find;
 mod fork;
 mod merge;
@@ -19,7 +20,7 @@ use crate::core::ids::{RepoId, UserId};
 use crate::core::person::Role;
 use crate::sandbox::Sandbox;
 use crate::sandbox::model::Document;
-use crate::sandbox::model::happening::{Happening, What};
+use crate::sandbox::model::happening::{Happening, Place, What};
 use crate::sandbox::model::pull::{Pull, PullKey};
 
 /// Somebody doing something now.
@@ -63,8 +64,11 @@ impl Act<'_> {
     }
 
     fn happening(&self, repo: RepoId, what: What) -> Happening {
-        let actor = self.actor;
-        Happening { repo, actor, what }
+        Happening {
+            place: Place::Repo(repo),
+            actor: self.actor,
+            what,
+        }
     }
 
     /// The pull request, for those who may read it.

@@ -4,21 +4,94 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use jiff::Timestamp;
 
-use crate::core::ids::UserId;
+use crate::core::ids::{RepoId, UserId};
+use crate::core::person::Role;
 use crate::sandbox::Sandbox;
+use crate::sandbox::model::Document;
+use crate::sandbox::model::app::InstallationToken;
+use crate::sandbox::model::repo::Repo;
+
+/// Whoever has a good token.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) user: UserId,
+    /// The repositories an app's token is for; a person's is for all.
+    only: Option<Vec<RepoId>>,
+}
+
+impl Caller {
+    /// What they may do in a repository by this token.
+    pub(crate) fn role(&self, repo: &Repo) -> Role {
+        match &self.only {
+            Some(only) if !only.contains(&repo.id) => Role::None,
+            Some(_) | None => repo.role(self.user),
+        }
+    }
+
+    /// The repositories of an app's token; none for a person's.
+    pub(crate) fn only(&self) -> Option<&[RepoId]> {
+        self.only.as_deref()
+    }
+}
+
+/// Why a token lets nobody in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shut {
+    /// None, or one that nobody has, or that has run out.
+    Unknown,
+    /// It is of an installation that an owner has suspended.
+    Suspended,
+}
 
 /// The account whose token a request carries: `Bearer`, `token`, or a password of `Basic` under any user name.
-pub(crate) async fn caller(sandbox: &Sandbox, headers: &HeaderMap) -> Option<UserId> {
+pub(crate) async fn caller(sandbox: &Sandbox, headers: &HeaderMap) -> Result<Caller, Shut> {
+    let secret = secret(headers).ok_or(Shut::Unknown)?;
+    let document = sandbox.desk.read().await;
+    if let Some(account) = document.account_by_token(&secret) {
+        let user = account.id;
+        return Ok(Caller { user, only: None });
+    }
+    let token = document.installation_token(&secret).ok_or(Shut::Unknown)?;
+    app_caller(&document, token, Timestamp::now())
+}
+
+fn app_caller(
+    document: &Document,
+    token: &InstallationToken,
+    now: Timestamp,
+) -> Result<Caller, Shut> {
+    let installation = document.installation(token.installation);
+    let installation = installation.filter(|_| token.expires_at > now);
+    let installation = installation.ok_or(Shut::Unknown)?;
+    if installation.suspended_at.is_some() {
+        return Err(Shut::Suspended);
+    }
+    let all = &installation.repos;
+    let only = match &token.repos {
+        Some(repos) => repos
+            .iter()
+            .filter(|it| all.contains(it))
+            .copied()
+            .collect(),
+        None => all.clone(),
+    };
+    Ok(Caller {
+        user: document.app(installation.app).bot,
+        only: Some(only),
+    })
+}
+
+/// What stands in a request's `Authorization`, whatever the scheme.
+pub(crate) fn secret(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ')?;
-    let secret = match scheme.to_ascii_lowercase().as_str() {
-        "bearer" | "token" => rest.trim().to_owned(),
-        "basic" => password(rest.trim())?,
-        _ => return None,
-    };
-    let document = sandbox.desk.read().await;
-    document.account_by_token(&secret).map(|it| it.id)
+    match scheme.to_ascii_lowercase().as_str() {
+        "bearer" | "token" => Some(rest.trim().to_owned()),
+        "basic" => password(rest.trim()),
+        _ => None,
+    }
 }
 
 fn password(encoded: &str) -> Option<String> {
@@ -26,8 +99,16 @@ fn password(encoded: &str) -> Option<String> {
     pair.split_once(':').map(|(_, it)| it.to_owned())
 }
 
-/// Asks for a token in the way git and Terraform understand.
-pub(crate) fn unauthorized() -> Response {
-    let ask = [(header::WWW_AUTHENTICATE, "Basic realm=\"sandbox\"")];
-    (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
+/// Lets nobody in, in the way git and Terraform understand.
+pub(crate) fn refuse(why: Shut) -> Response {
+    match why {
+        Shut::Unknown => {
+            let ask = [(header::WWW_AUTHENTICATE, "Basic realm=\"sandbox\"")];
+            (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
+        }
+        Shut::Suspended => {
+            let text = "the installation is suspended\n";
+            (StatusCode::FORBIDDEN, text).into_response()
+        }
+    }
 }

@@ -115,22 +115,21 @@ async fn admit(
     headers: &HeaderMap,
     access: Access,
 ) -> Result<(RepoId, UserId), Box<Response>> {
-    let Some(caller) = auth::caller(sandbox, headers).await else {
-        return Err(Box::new(auth::unauthorized()));
-    };
+    let caller = auth::caller(sandbox, headers).await;
+    let caller = caller.map_err(|why| Box::new(auth::refuse(why)))?;
     let refuse = |status, text: &'static str| Err(Box::new((status, text).into_response()));
     let document = sandbox.desk.read().await;
     let name = name.strip_suffix(".git").unwrap_or(name);
     let Some(repo) = document.repo_by_name(owner, name) else {
         return refuse(StatusCode::NOT_FOUND, "there is no such repository\n");
     };
-    match (repo.role(caller), access) {
+    match (caller.role(repo), access) {
         (Role::None, Access::Read | Access::Write) => {
             refuse(StatusCode::NOT_FOUND, "there is no such repository\n")
         }
         (Role::Read, Access::Write) => refuse(StatusCode::FORBIDDEN, "you may not push here\n"),
         (Role::Read, Access::Read) | (Role::Write | Role::Admin, Access::Read | Access::Write) => {
-            Ok((repo.id, caller))
+            Ok((repo.id, caller.user))
         }
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod auth;
 mod deliveries;
 mod git;
+mod installations;
 mod terraform;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub(crate) fn router(sandbox: Shared) -> Router {
     Router::new()
         .nest(github::PREFIX, github::router(&sandbox))
         .nest("/sandbox/deliveries", deliveries::router())
+        .nest("/sandbox/installations", installations::router())
         .nest("/state", terraform::router())
         .merge(git::router())
         .merge(pages::router())

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use crate::core::person::Role;
 use crate::sandbox::Sandbox;
 use crate::sandbox::desk::write_whole;
+use crate::sandbox::door::auth::Shut;
 use crate::sandbox::door::{Shared, auth};
 
 pub(crate) fn router() -> Router<Shared> {
@@ -43,7 +44,7 @@ async fn answer(
     request: Request,
 ) -> Response {
     let Some(place) = place(&sandbox, (&owner, &repo), request.headers()).await else {
-        return auth::unauthorized();
+        return auth::refuse(Shut::Unknown);
     };
     let (name, is_lock) = match name.strip_suffix("/lock") {
         Some(name) => (name, true),
@@ -81,10 +82,10 @@ async fn place(
     (owner, name): (&str, &str),
     headers: &HeaderMap,
 ) -> Option<PathBuf> {
-    let caller = auth::caller(sandbox, headers).await?;
+    let caller = auth::caller(sandbox, headers).await.ok()?;
     let document = sandbox.desk.read().await;
     let repo = document.repo_by_name(owner, name)?;
-    (repo.role(caller) >= Role::Write).then(|| sandbox.dir.join("states").join(repo.id.to_string()))
+    (caller.role(repo) >= Role::Write).then(|| sandbox.dir.join("states").join(repo.id.to_string()))
 }
 
 fn is_name(name: &str) -> bool {

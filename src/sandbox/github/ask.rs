@@ -15,6 +15,7 @@ use crate::core::ids::{CommentId, PullNumber, RepoId, UserId};
 use crate::core::person::Role;
 use crate::sandbox::Sandbox;
 use crate::sandbox::acts::{Act, Denied};
+use crate::sandbox::door::auth::{Caller, Shut};
 use crate::sandbox::door::{Shared, auth};
 use crate::sandbox::github::PREFIX;
 use crate::sandbox::github::shape::Shape;
@@ -28,6 +29,8 @@ pub(crate) type Answer = Result<Response, Refused>;
 pub(crate) struct Ask {
     pub(crate) sandbox: Shared,
     pub(crate) caller: UserId,
+    /// What the caller's token is good for.
+    pub(crate) right: Caller,
     path: String,
     query: BTreeMap<String, String>,
     params: BTreeMap<String, String>,
@@ -43,16 +46,15 @@ impl FromRequestParts<Shared> for Ask {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, sandbox: &Shared) -> Result<Self, Refused> {
-        let Some(caller) = auth::caller(sandbox, &parts.headers).await else {
-            return Err(Refused::plain(StatusCode::UNAUTHORIZED, "Bad credentials"));
-        };
+        let caller = auth::caller(sandbox, &parts.headers).await?;
         let params = RawPathParams::from_request_parts(parts, sandbox).await;
         let params = params.map_err(|_| Refused::missing())?;
         let query = parts.uri.query().unwrap_or_default().as_bytes();
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         Ok(Self {
             sandbox: sandbox.clone(),
-            caller,
+            caller: caller.user,
+            right: caller,
             path: format!("{PREFIX}{}", parts.uri.path()),
             query: url::form_urlencoded::parse(query).into_owned().collect(),
             params: params.iter().map(owned).collect(),
@@ -68,7 +70,7 @@ impl FromRequestParts<Shared> for Here {
         let repo = {
             let document = sandbox.desk.read().await;
             let found = document.repo_by_name(ask.param("owner")?, ask.param("repo")?);
-            let visible = found.filter(|it| it.role(ask.caller) >= Role::Read);
+            let visible = found.filter(|it| ask.right.role(it) >= Role::Read);
             visible.ok_or_else(Refused::missing)?.id
         };
         Ok(Self { ask, repo })
@@ -214,6 +216,18 @@ impl Refused {
             status: StatusCode::UNPROCESSABLE_ENTITY,
             message: "Unprocessable Entity".to_owned(),
             errors: vec![Value::from(text.into())],
+        }
+    }
+}
+
+impl From<Shut> for Refused {
+    fn from(shut: Shut) -> Self {
+        match shut {
+            Shut::Unknown => Self::plain(StatusCode::UNAUTHORIZED, "Bad credentials"),
+            Shut::Suspended => Self::plain(
+                StatusCode::FORBIDDEN,
+                "This installation has been suspended",
+            ),
         }
     }
 }

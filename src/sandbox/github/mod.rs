@@ -1,5 +1,6 @@
 //! GitHub's dialect: its REST API as GitHub Enterprise serves it, and its webhooks.
 
+mod apps;
 mod ask;
 mod comments;
 mod commits;
@@ -27,13 +28,38 @@ pub(crate) const PREFIX: &str = "/api/v3";
 pub(crate) fn router(sandbox: &Shared) -> Router<Shared> {
     let mut router = Router::new()
         .route("/user", get(repos::myself))
-        .route("/user/repos", get(repos::mine));
+        .route("/user/repos", get(repos::mine))
+        .route("/users/{user}", get(repos::user));
+    for (path, methods) in of_app() {
+        router = router.route(path, methods);
+    }
     for (path, methods) in of_repo().into_iter().chain(of_talk()) {
         router = router.route(&format!("/repos/{{owner}}/{{repo}}{path}"), methods);
     }
     router
         .fallback(ask::nothing_here)
         .layer(from_fn_with_state(sandbox.clone(), log::log))
+}
+
+fn of_app() -> [(&'static str, MethodRouter<Shared>); 7] {
+    [
+        ("/app", get(apps::myself)),
+        ("/app/hook/config", get(apps::hook_config)),
+        ("/app/installations", get(apps::installations)),
+        (
+            "/app/installations/{id}",
+            get(apps::installation).delete(apps::uninstall),
+        ),
+        (
+            "/app/installations/{id}/access_tokens",
+            post(apps::make_token),
+        ),
+        (
+            "/app/installations/{id}/suspended",
+            put(apps::suspend).delete(apps::unsuspend),
+        ),
+        ("/repos/{owner}/{repo}/installation", get(apps::of_repo)),
+    ]
 }
 
 fn of_repo() -> [(&'static str, MethodRouter<Shared>); 13] {

@@ -8,11 +8,25 @@ use serde::Deserialize;
 
 use crate::core::person::Role;
 use crate::sandbox::github::ask::{Answer, Ask, Here, Refused, read};
+use crate::sandbox::model::hook::Subject;
 use crate::sandbox::model::repo::Repo;
 
 pub(crate) async fn myself(ask: Ask) -> Answer {
+    if ask.right.only().is_some() {
+        let text = "Resource not accessible by integration";
+        return Err(Refused::plain(StatusCode::FORBIDDEN, text));
+    }
     let document = ask.sandbox.desk.read().await;
     let shape = ask.shape(&document).myself(ask.caller);
+    Ok(Json(shape).into_response())
+}
+
+/// Anybody, by their login.
+pub(crate) async fn user(ask: Ask) -> Answer {
+    let document = ask.sandbox.desk.read().await;
+    let account = document.account_by_login(ask.param("user")?);
+    let id = account.ok_or_else(Refused::missing)?.id;
+    let shape = ask.shape(&document).public_user(id);
     Ok(Json(shape).into_response())
 }
 
@@ -64,7 +78,10 @@ pub(crate) async fn hooks(here: Here) -> Answer {
     if document.repo(here.repo).role(here.ask.caller) < Role::Admin {
         return Err(Refused::missing());
     }
-    let of_repo = document.hooks.iter().filter(|it| it.repo == here.repo);
+    let of_repo = document
+        .hooks
+        .iter()
+        .filter(|it| it.of == Subject::Repo(here.repo));
     let hooks: Vec<_> = of_repo.collect();
     let shape = here.ask.shape(&document);
     Ok(here.ask.page(&hooks, |it| shape.hook(it)))

@@ -6,8 +6,10 @@ use crate::sandbox::courier::Letter;
 use crate::sandbox::github::shape::Shape;
 use crate::sandbox::github::shape::account::add;
 use crate::sandbox::model::Document;
-use crate::sandbox::model::happening::{Happening, PullText, Push, What};
-use crate::sandbox::model::hook::{Delivery, Hook};
+use crate::sandbox::model::happening::{
+    Happening, InstallationChange, Place, PullText, Push, What,
+};
+use crate::sandbox::model::hook::{Delivery, Hook, Subject};
 use crate::sandbox::model::pull::PullKey;
 
 /// GitHub's way of saying "no commit".
@@ -22,16 +24,22 @@ pub(crate) fn letter(
 ) -> Letter {
     let shape = Shape { document, address };
     let (event, action, about) = about(shape, hook, happening);
-    let repo = document.repo(happening.repo);
-    let mut payload = json!({
-        "repository": shape.repo(repo),
-        "sender": shape.account(happening.actor),
-    });
+    let mut payload = json!({ "sender": shape.account(happening.actor) });
     if let Some(action) = action {
         add(&mut payload, json!({ "action": action }));
     }
-    if let Some(organization) = shape.organization(repo) {
-        add(&mut payload, json!({ "organization": organization }));
+    if let Some(repo) = happening.place.repo() {
+        let repo = document.repo(repo);
+        add(&mut payload, json!({ "repository": shape.repo(repo) }));
+        if let Some(organization) = shape.organization(repo) {
+            add(&mut payload, json!({ "organization": organization }));
+        }
+        if let Subject::App(app) = hook.of
+            && let Some(installation) = document.installation_on(app, repo.id)
+        {
+            let installation = shape.simple_installation(installation);
+            add(&mut payload, json!({ "installation": installation }));
+        }
     }
     add(&mut payload, about);
     Letter {
@@ -47,19 +55,17 @@ pub(crate) fn headers(
     delivery: &Delivery,
     signature: &str,
 ) -> Vec<(&'static str, String)> {
+    let (target, kind) = match hook.of {
+        Subject::Repo(repo) => (repo.to_string(), "repository"),
+        Subject::App(app) => (app.to_string(), "integration"),
+    };
     let mut headers = vec![
         ("User-Agent", "GitHub-Hookshot/sandbox".to_owned()),
         ("X-GitHub-Event", delivery.event.clone()),
         ("X-GitHub-Delivery", delivery.id.clone()),
         ("X-GitHub-Hook-ID", hook.id.to_string()),
-        (
-            "X-GitHub-Hook-Installation-Target-ID",
-            hook.repo.to_string(),
-        ),
-        (
-            "X-GitHub-Hook-Installation-Target-Type",
-            "repository".to_owned(),
-        ),
+        ("X-GitHub-Hook-Installation-Target-ID", target),
+        ("X-GitHub-Hook-Installation-Target-Type", kind.to_owned()),
     ];
     // GitHub signs nothing for a hook without a secret.
     if !hook.secret.is_empty() {
@@ -119,7 +125,31 @@ fn about(shape: Shape<'_>, hook: &Hook, happening: &Happening) -> About {
             ("pull_request_review", Some("dismissed"), payload)
         }
         What::Pushed(push) => ("push", None, of_push(shape, happening, push)),
+        What::Installation(change) => of_installation(shape, happening.place, *change),
+        What::InstallationRepos { added, removed } => {
+            let payload = shape.installation_repos(happening.place, added, removed);
+            let action = if removed.is_empty() {
+                "added"
+            } else {
+                "removed"
+            };
+            ("installation_repositories", Some(action), payload)
+        }
     }
+}
+
+fn of_installation(shape: Shape<'_>, place: Place, change: InstallationChange) -> About {
+    let action = match change {
+        InstallationChange::Created => "created",
+        InstallationChange::Suspended => "suspend",
+        InstallationChange::Unsuspended => "unsuspend",
+        InstallationChange::Deleted => "deleted",
+    };
+    (
+        "installation",
+        Some(action),
+        shape.installation_change(place, change),
+    )
 }
 
 fn ping(shape: Shape<'_>, hook: &Hook) -> Value {
@@ -169,7 +199,10 @@ fn changes(before: &PullText) -> Value {
 }
 
 fn of_push(shape: Shape<'_>, happening: &Happening, push: &Push) -> Value {
-    let repo = shape.document.repo(happening.repo);
+    let Some(repo) = happening.place.repo() else {
+        return json!({});
+    };
+    let repo = shape.document.repo(repo);
     let name = shape.document.full_name(repo);
     let pusher = shape.document.account(happening.actor);
     let before = push.before.as_ref().map_or(NO_COMMIT, |it| it.as_str());

@@ -4,12 +4,30 @@ use crate::core::ids::{RepoId, Sha, UserId};
 use crate::sandbox::bare::Commit;
 use crate::sandbox::model::pull::{Comment, Head, PullKey};
 
-/// Something that happened in a repository, and who did it.
+/// Something that happened, where, and who did it.
 #[derive(Clone, Debug)]
 pub(crate) struct Happening {
-    pub(crate) repo: RepoId,
+    pub(crate) place: Place,
     pub(crate) actor: UserId,
     pub(crate) what: What,
+}
+
+/// Where something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Repo(RepoId),
+    Installation(u64),
+    App(u64),
+}
+
+impl Place {
+    /// The repository, where it is one.
+    pub(crate) fn repo(self) -> Option<RepoId> {
+        match self {
+            Self::Repo(repo) => Some(repo),
+            Self::Installation(_) | Self::App(_) => None,
+        }
+    }
 }
 
 /// What happened. The rest of it is read from the state as it is afterwards.
@@ -57,6 +75,22 @@ pub(crate) enum What {
         review: u64,
     },
     Pushed(Box<Push>),
+    /// An app was installed, suspended, taken back into use or taken away.
+    Installation(InstallationChange),
+    /// An installation was given repositories, or they were taken from it.
+    InstallationRepos {
+        added: Vec<RepoId>,
+        removed: Vec<RepoId>,
+    },
+}
+
+/// What became of an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InstallationChange {
+    Created,
+    Suspended,
+    Unsuspended,
+    Deleted,
 }
 
 /// What an edit of a pull request replaced; none of what it left alone.

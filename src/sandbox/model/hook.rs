@@ -12,11 +12,21 @@ pub(crate) enum Dialect {
     GitHub,
 }
 
-/// A repository's hook.
+/// Whose events a hook is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Subject {
+    /// One repository's.
+    Repo(RepoId),
+    /// Those of all repositories an app has, and of its installations.
+    App(u64),
+}
+
+/// Where events are sent.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Hook {
     pub(crate) id: u64,
-    pub(crate) repo: RepoId,
+    pub(crate) of: Subject,
     pub(crate) dialect: Dialect,
     pub(crate) url: String,
     pub(crate) secret: String,

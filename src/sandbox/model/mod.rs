@@ -1,6 +1,7 @@
 //! The sandbox's state in words of no forge: accounts, repositories, pull requests, what people say, hooks.
 
 pub(crate) mod account;
+pub(crate) mod app;
 pub(crate) mod happening;
 pub(crate) mod hook;
 pub(crate) mod pull;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::ids::{CommentId, PullNumber, RepoId, UserId};
 use crate::sandbox::model::account::Account;
+use crate::sandbox::model::app::{App, Installation, InstallationToken};
 use crate::sandbox::model::hook::{Delivery, Hook};
 use crate::sandbox::model::pull::{Comment, Pull, PullKey, Reaction, Review, Status};
 use crate::sandbox::model::repo::Repo;
@@ -29,6 +31,9 @@ pub(crate) struct Document {
     pub(crate) reviews: Vec<Review>,
     pub(crate) statuses: Vec<Status>,
     pub(crate) hooks: Vec<Hook>,
+    pub(crate) apps: Vec<App>,
+    pub(crate) installations: Vec<Installation>,
+    pub(crate) tokens: Vec<InstallationToken>,
     /// In the order in which they were made.
     pub(crate) deliveries: Vec<Delivery>,
 }
@@ -141,6 +146,48 @@ impl Document {
 
     pub(crate) fn review(&self, pull: PullKey, id: u64) -> Option<&Review> {
         self.reviews_of(pull).find(|it| it.id == id)
+    }
+
+    pub(crate) fn app(&self, id: u64) -> &App {
+        let found = self.apps.iter().find(|it| it.id == id);
+        found.expect("apps are never removed")
+    }
+
+    /// An installation that is there; it may be suspended.
+    pub(crate) fn installation(&self, id: u64) -> Option<&Installation> {
+        self.installations
+            .iter()
+            .find(|it| it.id == id && !it.is_deleted)
+    }
+
+    pub(crate) fn installation_mut(&mut self, id: u64) -> Option<&mut Installation> {
+        self.installations
+            .iter_mut()
+            .find(|it| it.id == id && !it.is_deleted)
+    }
+
+    /// Where an app is installed.
+    pub(crate) fn installations_of(&self, app: u64) -> impl Iterator<Item = &Installation> {
+        self.installations
+            .iter()
+            .filter(move |it| it.app == app && !it.is_deleted)
+    }
+
+    /// The installation by which an app has a repository.
+    pub(crate) fn installation_on(&self, app: u64, repo: RepoId) -> Option<&Installation> {
+        self.installations_of(app)
+            .find(|it| it.repos.contains(&repo))
+    }
+
+    /// Which installation's token this is. Every token is compared, so the time tells nothing about where it stands.
+    pub(crate) fn installation_token(&self, secret: &str) -> Option<&InstallationToken> {
+        self.tokens.iter().fold(None, |found, token| {
+            if token.token.is(secret) {
+                Some(token)
+            } else {
+                found
+            }
+        })
     }
 
     pub(crate) fn hook(&self, id: u64) -> Option<&Hook> {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tower::ServiceExt;
 
 use super::*;
-use crate::core::config::server::{ForgeKind, ForgeOptions};
+use crate::core::config::server::{Account, ForgeKind, ForgeOptions};
 use crate::core::event::Lane;
 use crate::core::ids::{Attempt, ForgeHost, Pull, PullNumber, Repo, RepoId, Sha};
 use crate::core::job::{JobKey, JobSpec, Work};
@@ -129,7 +129,9 @@ fn served(url: &str, secret: &str) -> ServedForge {
         kind: ForgeKind::GitHub,
         url: url.parse().unwrap(),
         api_url: url.parse().unwrap(),
-        token_file: "token".into(),
+        account: Account::Token {
+            file: "token".into(),
+        },
         webhook_secret_files: Vec::new(),
         repos: vec!["acme/*".to_owned()],
     };

@@ -34,7 +34,9 @@ impl World {
 
     async fn said_by_the_server(&self, pull: &Pull, start: &str) -> Vec<String> {
         let comments = self.site.comments(pull.number).await;
-        let own = comments.into_iter().filter(|(who, _)| who == TIDE);
+        let own = comments
+            .into_iter()
+            .filter(|(who, _)| who == self.place.account.login());
         own.map(|(_, text)| text)
             .filter(|it| it.starts_with(start))
             .collect()

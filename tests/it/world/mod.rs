@@ -2,6 +2,7 @@
 //!
 //! What somebody does has all its consequences before the story goes on, unless the word for it says otherwise.
 
+pub(crate) mod app;
 pub(crate) mod claims;
 pub(crate) mod estate;
 pub(crate) mod site;
@@ -22,7 +23,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::world::estate::{Change, ROOTS};
 use crate::world::server::{Place, Running, free_address};
-use crate::world::site::{REPO, Site};
+use crate::world::site::{Account, REPO, Site};
 
 /// Writes to the repository; most changes are hers.
 pub(crate) const ADA: &str = "ada";
@@ -59,12 +60,13 @@ pub(crate) struct Pull {
 /// What a world starts with.
 pub(crate) struct Setting {
     gate: &'static str,
+    account: Account,
 }
 
 impl Setting {
     /// The policy of the rules on `main`.
     pub(crate) fn with_gate(self, gate: &'static str) -> Self {
-        Self { gate }
+        Self { gate, ..self }
     }
 }
 
@@ -76,7 +78,7 @@ impl IntoFuture for Setting {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let tool = estate::tool()?;
-            Some(World::start(&tool, &rules(self.gate)).await)
+            Some(World::start(&tool, &self).await)
         })
     }
 }
@@ -91,19 +93,30 @@ impl World {
     pub(crate) fn on_github() -> Setting {
         Setting {
             gate: "on-destructive",
+            account: Account::User,
         }
     }
 
-    async fn start(tool: &str, rules: &str) -> Self {
+    /// The same, where the server is a GitHub App and no user.
+    pub(crate) fn on_github_app() -> Setting {
+        Setting {
+            account: Account::App,
+            ..Self::on_github()
+        }
+    }
+
+    async fn start(tool: &str, setting: &Setting) -> Self {
         let turn = TURNS.acquire().await.unwrap();
         let (listen, pages) = (free_address(), free_address());
-        let site = Site::delivering_to(format!("http://{listen}/webhooks/github")).await;
+        let hook = format!("http://{listen}/webhooks/github");
+        let site = Site::with(hook, setting.account).await;
         let place = Place {
             listen,
             pages,
             folder: site.beside("server"),
             home: site.beside("home"),
             forge: site.address.clone(),
+            account: setting.account,
         };
         place.furnish();
         let server = Some(Running::start(&place).await);
@@ -119,7 +132,7 @@ impl World {
         for root in ROOTS {
             world.put_state(root, &state).await;
         }
-        world.push(&estate::first(rules)).await;
+        world.push(&estate::first(&rules(setting.gate))).await;
         assert_eq!(world.applied(), claims::NOTHING);
         world
     }

@@ -2,8 +2,9 @@
 //! again.
 
 use std::env;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use std::time::Duration;
 use tidegate::store::Store;
 use tokio::process::{Child, Command};
 
-use crate::world::site::{REPO, SECRET, token};
+use crate::world::app;
+use crate::world::site::{Account, REPO, SECRET, token};
 
 /// What the roots' provider would sign in with; nobody but Terraform ever sees it.
 pub(crate) const PASSWORD: &str = "correct-horse-battery-staple";
@@ -36,6 +38,8 @@ pub(crate) struct Place {
     pub(crate) home: PathBuf,
     /// The forge's address.
     pub(crate) forge: String,
+    /// How it proves there who it is.
+    pub(crate) account: Account,
 }
 
 impl Place {
@@ -57,8 +61,13 @@ impl Place {
             pages,
             folder,
             forge,
+            account,
             ..
         } = self;
+        let account = match account {
+            Account::User => "token_file: token".to_owned(),
+            Account::App => format!("app_id: {}\n    app_key_file: key.pem", app::ID),
+        };
         format!(
             "public_url: http://{listen}
 listen: {listen}
@@ -68,7 +77,7 @@ forges:
   - kind: github
     url: {forge}
     api_url: {forge}/api/v3
-    token_file: token
+    {account}
     webhook_secret_files: [secret]
     repos: [{REPO}]
 executor:
@@ -87,6 +96,9 @@ executor:
         fs::write(self.home.join("tidegate-server.yml"), self.file()).unwrap();
         fs::write(self.home.join("token"), token("tide")).unwrap();
         fs::write(self.home.join("secret"), SECRET).unwrap();
+        let key = self.home.join("key.pem");
+        fs::write(&key, app::private_key()).unwrap();
+        fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
     }
 }
 

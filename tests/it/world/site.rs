@@ -18,6 +18,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::world::app;
 use crate::world::spec;
 
 /// What signs the sandbox's deliveries.
@@ -33,6 +34,23 @@ pub(crate) const PEOPLE: [(&str, &str); 4] = [
     ("mallory", "read"),
     ("tide", "write"),
 ];
+
+/// As whom we act on the forge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Account {
+    User,
+    App,
+}
+
+impl Account {
+    /// Its login.
+    pub(crate) fn login(self) -> &'static str {
+        match self {
+            Self::User => "tide",
+            Self::App => "tide-app[bot]",
+        }
+    }
+}
 
 /// A delivery as it arrived.
 pub(crate) struct Letter {
@@ -62,18 +80,23 @@ pub(crate) struct Site {
 
 impl Site {
     /// Starts a sandbox whose branch `main` has one commit, and a receiver of its deliveries.
-    pub(crate) async fn start() -> (Self, Letters) {
+    pub(crate) async fn start(account: Account) -> (Self, Letters) {
         let (hook, letters) = receive().await;
-        let site = Self::delivering_to(hook).await;
+        let site = Self::with(hook, account).await;
         site.push("ada", "main", "main.tf").await;
         (site, letters)
     }
 
     /// Starts a sandbox with [`PEOPLE`] and an empty repository whose deliveries go to an address.
     pub(crate) async fn delivering_to(hook: String) -> Self {
+        Self::with(hook, Account::User).await
+    }
+
+    /// The same, where we are the account.
+    pub(crate) async fn with(hook: String, account: Account) -> Self {
         let folder = TempDir::new().unwrap();
         let data = folder.path().join("sandbox");
-        sandbox::create(&data, &seed(hook)).unwrap();
+        sandbox::create(&data, &seed(hook, account)).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
@@ -160,8 +183,19 @@ impl Site {
 
     /// Asks the forge's API in somebody's name; what is refused ends the test.
     pub(crate) async fn ask(&self, who: &str, method: Method, path: &str, body: Value) -> Value {
+        self.ask_with(&token(who), method, path, body).await
+    }
+
+    /// Asks the forge's API with a token; what is refused ends the test.
+    pub(crate) async fn ask_with(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Value,
+    ) -> Value {
         let url = format!("{}/api/v3{path}", self.address);
-        let mut request = self.http.request(method, url).bearer_auth(token(who));
+        let mut request = self.http.request(method, url).bearer_auth(token);
         if !body.is_null() {
             request = request.json(&body);
         }
@@ -170,6 +204,20 @@ impl Site {
         let answer = response.text().await.unwrap();
         assert!(status.is_success(), "{path}: {status} {answer}");
         serde_json::from_str(&answer).unwrap_or_default()
+    }
+
+    /// The repository's number.
+    pub(crate) async fn repo_id(&self) -> u64 {
+        let path = format!("/repos/{REPO}");
+        let repo = self.ask("ada", Method::GET, &path, Value::Null).await;
+        repo["id"].as_u64().unwrap()
+    }
+
+    /// Tells the sandbox something that no forge has an API for; what is refused ends the test.
+    pub(crate) async fn tell(&self, method: Method, path: &str) {
+        let url = format!("{}/{path}", self.address);
+        let response = self.http.request(method, url).send().await.unwrap();
+        assert!(response.status().is_success(), "{path}: {response:?}");
     }
 
     /// Runs git where the people work, and answers what it printed.
@@ -220,6 +268,14 @@ impl Site {
         assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
     }
 
+    /// How often an operation of the API was asked for; `end` is how its path ends.
+    pub(crate) fn asked(&self, method: Method, end: &str) -> usize {
+        let is_it = |it: &&Value| {
+            it["method"] == method.as_str() && it["path"].as_str().unwrap().ends_with(end)
+        };
+        self.journal("requests.jsonl").iter().filter(is_it).count()
+    }
+
     fn journal(&self, name: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.data().join(name)).unwrap();
         text.lines()
@@ -253,7 +309,7 @@ fn basic(who: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(pair))
 }
 
-fn seed(hook: String) -> Seed {
+fn seed(hook: String, account: Account) -> Seed {
     let users = PEOPLE.map(|(login, _)| SeedUser {
         login: login.to_owned(),
         email: None,
@@ -265,14 +321,19 @@ fn seed(hook: String) -> Seed {
         url: hook,
         secret: SECRET.to_owned(),
     };
+    let (hooks, apps) = match account {
+        Account::User => (vec![hook], vec![]),
+        Account::App => (vec![], vec![app::seed(hook)]),
+    };
     Seed {
         users: users.into(),
         repos: vec![SeedRepo {
             name: REPO.to_owned(),
             collaborators: collaborators.into(),
             is_public: false,
-            hooks: vec![hook],
+            hooks,
         }],
+        apps,
     }
 }
 

@@ -7,54 +7,21 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use super::{ExecutorKind, ExecutorOptions, ForgeKind, ForgeOptions, JobUser, ServerOptions};
+use super::{
+    Account, ExecutorKind, ExecutorOptions, ForgeKind, ForgeOptions, JobUser, ServerOptions,
+};
 use crate::core::config::Complaint;
 use crate::core::config::length;
-use crate::core::config::section::{At, Keys, Later, Reader, Section};
+use crate::core::config::section::{At, Later, Reader, Section};
+use crate::core::config::server::keys::{EXECUTOR, FORGE, KEYS};
 use crate::core::config::yaml::Value;
 use crate::core::ids::ForgeHost;
 
 /// The server file's usual name.
 pub const FILE: &str = "tidegate-server.yml";
 
-const KEYS: Keys = Keys {
-    read: &[
-        "public_url",
-        "listen",
-        "listen_pages",
-        "data",
-        "database",
-        "key_file",
-        "forges",
-        "executor",
-    ],
-    later: &[],
-};
-const FORGE_KEYS: Keys = Keys {
-    read: &[
-        "kind",
-        "url",
-        "api_url",
-        "token_file",
-        "webhook_secret_files",
-        "repos",
-    ],
-    later: &["app_id", "app_key_file"],
-};
-const EXECUTOR_KEYS: Keys = Keys {
-    read: &[
-        "kind",
-        "parallel",
-        "lease",
-        "plan_env",
-        "apply_env",
-        "user",
-        "apply_user",
-    ],
-    later: &[],
-};
-const FORGE_KINDS: [(&str, ForgeKind); 1] = [("github", ForgeKind::GitHub)];
-const EXECUTOR_KINDS: [(&str, ExecutorKind); 1] = [("local", ExecutorKind::Local)];
+pub(super) const FORGE_KINDS: [(&str, ForgeKind); 1] = [("github", ForgeKind::GitHub)];
+pub(super) const EXECUTOR_KINDS: [(&str, ExecutorKind); 1] = [("local", ExecutorKind::Local)];
 
 const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const LISTEN: SocketAddr = SocketAddr::new(LOCALHOST, 4141);
@@ -176,15 +143,14 @@ fn read_forges(reader: &mut Reader, at: &At) -> Option<Vec<ForgeOptions>> {
 }
 
 fn read_forge(reader: &mut Reader, at: &At) -> Option<ForgeOptions> {
-    let keys = reader.section(at, &FORGE_KEYS);
+    let keys = reader.section(at, &FORGE);
     let kind = reader.need(&keys, "kind", "write `kind: github`", |reader, at| {
         reader.word(at, &FORGE_KINDS)
     });
     let hint = "give the address people open, such as `https://github.com`";
     let url = reader.need(&keys, "url", hint, read_forge_url);
     let api_url = reader.get(&keys, "api_url", read_url);
-    let hint = "name a file with the access token of the account tidegate acts as";
-    let token_file = reader.need(&keys, "token_file", hint, read_path);
+    let account = read_account(reader, &keys);
     let hint = "name a file with the webhook secret; unsigned deliveries are never accepted";
     let secrets = reader.need(&keys, "webhook_secret_files", hint, read_secret_files);
     let repos = reader.get(&keys, "repos", read_repos);
@@ -193,9 +159,36 @@ fn read_forge(reader: &mut Reader, at: &At) -> Option<ForgeOptions> {
         kind,
         api_url: api_url.unwrap_or_else(|| api_of(kind, &url)),
         url,
-        token_file: token_file?,
+        account: account?,
         webhook_secret_files: secrets?,
         repos: repos.unwrap_or_else(|| vec!["*/*".to_owned()]),
+    })
+}
+
+/// A token, or an app with its key; not both, since one of them would be left unused.
+fn read_account(reader: &mut Reader, keys: &Section) -> Option<Account> {
+    if keys.get("app_id").is_none() && keys.get("app_key_file").is_none() {
+        let hint = "name a file with the access token of the account tidegate acts as, or give `app_id` and `app_key_file`";
+        let file = reader.need(keys, "token_file", hint, read_path);
+        return file.map(|file| Account::Token { file });
+    }
+    if let Some(at) = keys.get("token_file") {
+        let what = "is there beside `app_id` or `app_key_file`";
+        reader.wrong::<()>(
+            at,
+            what,
+            "act as an app or by a token, and remove the other",
+        );
+    }
+    let hint = "give the app's number, from its settings page";
+    let id = reader.need(keys, "app_id", hint, |reader, at| {
+        reader.whole(at, 1..=u32::MAX)
+    });
+    let hint = "name the file with the app's private key (`.pem`)";
+    let key_file = reader.need(keys, "app_key_file", hint, read_path);
+    Some(Account::App {
+        id: id?.into(),
+        key_file: key_file?,
     })
 }
 
@@ -211,6 +204,10 @@ fn read_forge_url(reader: &mut Reader, at: &At) -> Option<Url> {
 fn api_of(kind: ForgeKind, url: &Url) -> Url {
     let text = match (kind, url.host_str()) {
         (ForgeKind::GitHub, Some("github.com")) => "https://api.github.com".to_owned(),
+        // Its own cloud, where data stays in one region.
+        (ForgeKind::GitHub, Some(host)) if host.ends_with(".ghe.com") => {
+            format!("https://api.{host}")
+        }
         (ForgeKind::GitHub, _) => format!("{}/api/v3", url.as_str().trim_end_matches('/')),
     };
     Url::parse(&text).expect("a URL with a longer path is a URL")
@@ -250,7 +247,7 @@ fn read_executor(reader: &mut Reader, at: &At) -> Option<ExecutorOptions> {
         let kind = reader.word(at, &EXECUTOR_KINDS)?;
         return Some(ExecutorOptions { kind, ..default });
     }
-    let keys = reader.section(at, &EXECUTOR_KEYS);
+    let keys = reader.section(at, &EXECUTOR);
     let kind = reader.get(&keys, "kind", |reader, at| reader.word(at, &EXECUTOR_KINDS));
     let parallel = reader.get(&keys, "parallel", |reader, at| reader.whole(at, 1..=64));
     let (user, apply_user) = read_users(reader, &keys);
@@ -361,7 +358,9 @@ mod tests {
                 kind: ForgeKind::GitHub,
                 url: url("https://github.com"),
                 api_url: url("https://api.github.com"),
-                token_file: "token".into(),
+                account: Account::Token {
+                    file: "token".into(),
+                },
                 webhook_secret_files: vec!["secret".into()],
                 repos: vec!["*/*".to_owned()],
             }],
@@ -391,6 +390,16 @@ mod tests {
             "https://git.acme.example:8443/api/v3"
         );
         assert_eq!(forge.host().as_str(), "git.acme.example:8443");
+    }
+
+    #[test]
+    fn a_cloud_of_ones_own_region_has_its_api_on_a_host_of_its_own() {
+        let options = read(
+            FILE,
+            &SMALLEST.replace("https://github.com", "https://acme.ghe.com"),
+        );
+        let api = &options.unwrap().forges[0].api_url;
+        assert_eq!(api.as_str(), "https://api.acme.ghe.com/");
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 mod file;
 mod isolation;
+pub(super) mod keys;
 
 use ::core::net::SocketAddr;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -48,12 +49,31 @@ pub struct ForgeOptions {
     pub url: Url,
     /// The API's address: `https://api.github.com`, or `https://<host>/api/v3` (the default away from github.com).
     pub api_url: Url,
-    /// A file with the access token of the account we act as.
-    pub token_file: PathBuf,
+    /// As whom we act there.
+    pub account: Account,
     /// Files with accepted webhook secrets; several while one is replaced. Never empty, and no file may be empty.
     pub webhook_secret_files: Vec<PathBuf>,
     /// Which repositories are served: `owner/name` patterns, `*` within one part.
     pub repos: Vec<String>,
+}
+
+/// As whom tidegate acts on a forge, and the file that proves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Account {
+    /// A user, by the access token in the file.
+    Token { file: PathBuf },
+    /// A GitHub App, by its number and the private key in the file.
+    App { id: u64, key_file: PathBuf },
+}
+
+impl Account {
+    /// The file with the secret.
+    pub fn file(&self) -> &Path {
+        match self {
+            Self::Token { file } => file,
+            Self::App { key_file, .. } => key_file,
+        }
+    }
 }
 
 impl ForgeOptions {

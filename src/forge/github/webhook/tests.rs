@@ -1,7 +1,7 @@
 //! Deliveries: who may send them, what they become, and that none of them does harm.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use flate2::read::GzDecoder;
@@ -11,7 +11,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::core::config::server::{ForgeKind, ForgeOptions};
+use crate::core::config::server::{Account, ForgeKind, ForgeOptions};
 use crate::core::key::hex;
 
 const SECRET: &str = "tide";
@@ -21,7 +21,9 @@ fn forge(repos: &[&str]) -> ServedForge {
         kind: ForgeKind::GitHub,
         url: "https://github.com".parse().unwrap(),
         api_url: "https://api.github.com".parse().unwrap(),
-        token_file: PathBuf::from("token"),
+        account: Account::Token {
+            file: "token".into(),
+        },
         webhook_secret_files: Vec::new(),
         repos: repos.iter().map(|&it| it.to_owned()).collect(),
     };

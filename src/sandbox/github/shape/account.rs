@@ -36,29 +36,42 @@ impl Shape<'_> {
         })
     }
 
-    /// A `private-user`: what somebody sees of themselves.
-    pub(crate) fn myself(&self, id: UserId) -> Value {
+    /// A `public-user`: what everybody sees.
+    pub(crate) fn public_user(&self, id: UserId) -> Value {
         let account = self.document.account(id);
         let owned = self.document.repos.iter().filter(|it| it.owner == id);
-        let (public, private): (Vec<_>, Vec<_>) = owned.partition(|it| it.is_public);
+        let public = owned.filter(|it| it.is_public).count();
         let mut user = self.account(id);
         let more = json!({
             "name": account.login,
             "company": null,
             "blog": "",
             "location": null,
-            "email": account.email,
+            "email": null,
             "hireable": null,
             "bio": null,
-            "public_repos": public.len(),
+            "public_repos": public,
             "public_gists": 0,
             "followers": 0,
             "following": 0,
             "created_at": time(account.created_at),
             "updated_at": time(account.created_at),
+        });
+        add(&mut user, more);
+        user
+    }
+
+    /// A `private-user`: what somebody sees of themselves.
+    pub(crate) fn myself(&self, id: UserId) -> Value {
+        let account = self.document.account(id);
+        let owned = self.document.repos.iter().filter(|it| it.owner == id);
+        let private = owned.filter(|it| !it.is_public).count();
+        let mut user = self.public_user(id);
+        let more = json!({
+            "email": account.email,
             "private_gists": 0,
-            "total_private_repos": private.len(),
-            "owned_private_repos": private.len(),
+            "total_private_repos": private,
+            "owned_private_repos": private,
             "disk_usage": 0,
             "collaborators": 0,
             "two_factor_authentication": false,

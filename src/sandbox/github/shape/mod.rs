@@ -1,9 +1,10 @@
 //! State in GitHub's words: one function per object of its API, the same in answers and webhooks.
 
 pub(crate) mod account;
+mod app;
 mod commit;
 mod pull;
-mod repo;
+pub(crate) mod repo;
 pub(crate) mod talk;
 
 use jiff::Timestamp;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::core::ids::UserId;
 use crate::sandbox::github::shape::account::{add, permissions};
 use crate::sandbox::github::shape::{Shape, node, time};
-use crate::sandbox::model::hook::Hook;
+use crate::sandbox::model::hook::{Hook, Subject};
 use crate::sandbox::model::repo::Repo;
 
 /// Addresses below a repository's own in the API, each a field `<name>_url`.
@@ -140,20 +140,21 @@ impl Shape<'_> {
 
     /// A `hook`; its secret is not told.
     pub(crate) fn hook(&self, hook: &Hook) -> Value {
-        let repo = self.document.repo(hook.repo);
-        let url = self.api(&self.repo_path(repo, &format!("/hooks/{}", hook.id)));
+        let (kind, url) = match hook.of {
+            Subject::Repo(repo) => {
+                let repo = self.document.repo(repo);
+                let path = self.repo_path(repo, &format!("/hooks/{}", hook.id));
+                ("Repository", self.api(&path))
+            }
+            Subject::App(_) => ("App", self.api("/app/hook")),
+        };
         json!({
-            "type": "Repository",
+            "type": kind,
             "id": hook.id,
             "name": "web",
             "active": true,
             "events": ["issue_comment", "pull_request", "pull_request_review", "push"],
-            "config": {
-                "url": hook.url,
-                "content_type": "json",
-                "insecure_ssl": "0",
-                "secret": "********",
-            },
+            "config": hook_config(hook),
             "created_at": time(hook.created_at),
             "updated_at": time(hook.created_at),
             "url": url,
@@ -163,6 +164,16 @@ impl Shape<'_> {
             "last_response": { "code": null, "status": "unused", "message": null },
         })
     }
+}
+
+/// How a hook is sent to; its secret is not told.
+pub(crate) fn hook_config(hook: &Hook) -> Value {
+    json!({
+        "url": hook.url,
+        "content_type": "json",
+        "insecure_ssl": "0",
+        "secret": "********",
+    })
 }
 
 fn switches() -> Value {

@@ -35,7 +35,7 @@ fn describe(page: &mut String, above: &str, command: &Command) {
         return;
     }
     let about = command.get_long_about().or(command.get_about());
-    let about = about.map(ToString::to_string).unwrap_or_default();
+    let about = sentence(&about.map(ToString::to_string).unwrap_or_default());
     let usage = command
         .clone()
         .bin_name(name.clone())
@@ -69,7 +69,7 @@ fn describe(page: &mut String, above: &str, command: &Command) {
 fn row(argument: &Arg) -> String {
     let help = argument.get_long_help().or(argument.get_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
-    let mut meaning = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut meaning = sentence(&help.split_whitespace().collect::<Vec<_>>().join(" "));
     let values: Vec<String> = (argument.get_possible_values().iter())
         .filter(|_| argument.get_action().takes_values())
         .map(|it| format!("`{}`", it.get_name()))
@@ -92,6 +92,14 @@ fn row(argument: &Arg) -> String {
         spelled(argument),
         meaning.replace('|', "\\|")
     )
+}
+
+/// Help loses the full stop of its last sentence.
+fn sentence(text: &str) -> String {
+    match text.ends_with(['.', ':']) || text.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text}."),
+    }
 }
 
 fn spelled(argument: &Arg) -> String {

@@ -47,3 +47,23 @@ fn the_tables_of_keys_are_those_that_parse() {
     }
     check(path, &page);
 }
+
+#[test]
+fn every_metric_that_is_documented_is_one() {
+    let read = |path: &str| {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        std::fs::read_to_string(file).unwrap()
+    };
+    let (source, page) = (read("src/serve/health.rs"), read("docs/operating.md"));
+    let documented: Vec<&str> = page
+        .lines()
+        .filter_map(|it| it.strip_prefix("| `tidegate_")?.split(['`', '{']).next())
+        .collect();
+    assert!(documented.len() >= 13, "{documented:?}");
+    for name in &documented {
+        assert!(
+            source.contains(&format!("\"{name}\"")),
+            "there is no metric {name}"
+        );
+    }
+}

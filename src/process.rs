@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod detached;
+pub mod orphan;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

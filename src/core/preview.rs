@@ -25,6 +25,8 @@ pub struct Preview {
     pub totals: Totals,
     pub waves: Vec<Wave>,
     pub radius: Radius,
+    /// Roots that the change takes away: nothing of them is destroyed, and their states stay behind.
+    pub taken_away: Vec<Root>,
     /// What could not be followed.
     pub warnings: Vec<String>,
 }
@@ -102,6 +104,7 @@ pub fn preview(change: Change, key: Option<&DerivedKey>) -> Preview {
         totals: plans.iter().map(Plan::totals).sum(),
         waves,
         radius: radius(&survey.estate, &changed, &planned),
+        taken_away: survey.taken_away.keys().cloned().collect(),
         warnings: survey.estate.warnings.clone(),
     }
 }
@@ -179,6 +182,7 @@ pub fn text(preview: &Preview) -> String {
             0,
             &format!("{commit} reaches no root, compared with {base}"),
         );
+        text.taken_away(&preview.taken_away);
         text.warnings(&preview.warnings);
         return text.0;
     }
@@ -199,6 +203,7 @@ pub fn text(preview: &Preview) -> String {
         text.wave(wave);
     }
     text.radius(&preview.radius);
+    text.taken_away(&preview.taken_away);
     text.warnings(&preview.warnings);
     if preview.waves.iter().any(is_unnamed) && preview.key.is_none() {
         text.line(0, NO_KEY);
@@ -307,6 +312,15 @@ impl Text {
                 1,
                 &format!("{root} (wave {wave}) reads {}{planned}", reads.join(", ")),
             );
+        }
+    }
+
+    fn taken_away(&mut self, roots: &[Root]) {
+        for root in roots {
+            let text = format!(
+                "\n{root} is taken away: nothing of it is destroyed, and its state stays behind"
+            );
+            self.line(0, &text);
         }
     }
 

@@ -80,7 +80,7 @@ async fn work(
     match &spec.work {
         Work::Plan { only, .. } => {
             let survey = source.survey().await?;
-            plan::run(site.checkout, site.engine.as_ref(), (&source, survey), only).await
+            plan::run(site.checkout, site.engine.as_ref(), survey, only).await
         }
         Work::Wave {
             op, wave, members, ..

@@ -1,19 +1,18 @@
 //! A preview: what a change reaches is planned, and nothing is changed.
 
-use crate::core::estate::Survey;
+use crate::core::estate::{Estate, Survey};
 use crate::core::ids::Root;
 use crate::core::job::Report;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{PlanResult, Planned};
 use crate::engine::{Checkout, Engine, Lock};
 use crate::jobs::report;
-use crate::jobs::source::Source;
 
 /// Plans what a change reaches; with `only`, no more than those roots of it.
 pub(super) async fn run(
     mut checkout: Checkout,
     engine: &dyn Engine,
-    (source, survey): (&Source, Survey),
+    (survey, before): (Survey, Estate),
     only: &[Root],
 ) -> anyhow::Result<Report> {
     let reads = survey.estate.roots.iter();
@@ -31,7 +30,6 @@ pub(super) async fn run(
         .filter(|it| only.is_empty() || only.contains(it))
         .collect();
     let mut plans = engine.plan(&checkout, &members, Lock::Leave).await?;
-    let before = source.before(&survey).await?;
     for Planned { root, result } in &mut plans {
         if let PlanResult::Made(draft) = result {
             draft

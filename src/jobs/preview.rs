@@ -81,7 +81,7 @@ pub async fn preview(wanted: &Wanted) -> anyhow::Result<Found> {
         .await
         .context("cannot plan in a folder of its own")?;
     let source = Source::read(repository, commit.clone(), base.clone()).await?;
-    let survey = source.survey().await?;
+    let (survey, before) = source.survey().await?;
     planning::are_reached(&wanted.only, Some(&survey))
         .map_err(|refusal| Unusable(format!("{} {}", refusal.why, refusal.hint)))?;
     checkout.files.clone_from(source.files());
@@ -95,7 +95,7 @@ pub async fn preview(wanted: &Wanted) -> anyhow::Result<Found> {
             plan::run(
                 checkout,
                 engine.as_ref(),
-                (&source, survey.clone()),
+                (survey.clone(), before),
                 &wanted.only,
             )
             .await?

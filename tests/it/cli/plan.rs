@@ -191,6 +191,20 @@ fn a_change_is_compared_with_the_revision_that_is_named() {
 }
 
 #[test]
+fn a_root_that_is_taken_away_is_told() {
+    let checkout = Checkout::new();
+    checkout.git(&["rm", "-rq", "storage"]);
+    checkout.commit();
+    let ran = checkout.plan(&[]);
+    assert!(
+        ran.stdout
+            .contains("storage is taken away: nothing of it is destroyed"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
 fn a_plan_that_fails_is_told_and_one_is_the_exit_code() {
     let checkout = Checkout::new();
     checkout.change("network/wanted", "broken\n");

@@ -216,7 +216,7 @@ impl World {
         let secrets = Hidden::new(secrets);
         for (place, bytes) in &places {
             let text = String::from_utf8_lossy(bytes);
-            assert!(!secrets.are_in(&text), "{place}: {}", secrets.cover(&text));
+            assert!(!secrets.are_in(&text), "{place} holds a secret");
         }
     }
 }

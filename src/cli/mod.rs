@@ -1,5 +1,6 @@
 //! One file per command: arguments, one call, what it prints.
 
+mod alone;
 mod closed;
 mod doctor;
 mod job;

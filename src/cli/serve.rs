@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::Usage;
+use crate::cli::alone::{self, Alone};
 use crate::cli::closed::{self, Guests};
 use crate::cli::stop;
 use crate::core::config::server::{self, Account, ExecutorKind, ForgeOptions, ServerOptions};
@@ -58,20 +59,30 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
         .canonicalize()?
         .parent()
         .map_or_else(PathBuf::new, Path::to_owned);
-    let server = build(&options, &home, &args.config).await?;
+    let data = data_folder(&options, &home)?;
+    let _alone = Alone::take(&data, alone::PATIENCE).await?;
+    let server = build(&options, (&home, &data), &args.config).await?;
     let stop = CancellationToken::new();
     stop::on_signal(&stop)?;
     serve::run(server, stop).await?;
     Ok(Outcome::Done)
 }
 
-async fn build(options: &ServerOptions, home: &Path, file: &Path) -> anyhow::Result<Server> {
+fn data_folder(options: &ServerOptions, home: &Path) -> anyhow::Result<PathBuf> {
     let data = home.join(&options.data);
     std::fs::create_dir_all(&data)
         .with_context(|| format!("cannot make the data folder {}", data.display()))?;
-    let guests = close(options, home, &data, file)?;
-    let key = master_key(options, home, &data)?;
-    let store = Store::open(&database(options, &data)).await?;
+    Ok(data)
+}
+
+async fn build(
+    options: &ServerOptions,
+    (home, data): (&Path, &Path),
+    file: &Path,
+) -> anyhow::Result<Server> {
+    let guests = close(options, home, data, file)?;
+    let key = master_key(options, home, data)?;
+    let store = Store::open(&database(options, data)).await?;
     let (forges, served) = forges(&options.forges, home)?;
     let app = App {
         store: store.clone(),
@@ -84,7 +95,7 @@ async fn build(options: &ServerOptions, home: &Path, file: &Path) -> anyhow::Res
         store,
         forges: app.forges.clone(),
         mirrors: app.mirrors.clone(),
-        executor: executor(options, &data, &guests)?,
+        executor: executor(options, data, &guests)?,
     };
     Ok(Server {
         listen: options.listen,

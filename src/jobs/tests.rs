@@ -335,6 +335,39 @@ async fn a_change_that_moves_a_state_is_remarked() {
 }
 
 #[tokio::test]
+async fn a_root_that_a_change_takes_away_is_said_with_its_state() {
+    for tool in tools() {
+        let bring = |work: &Path| fs::remove_dir_all(work.join("old")).unwrap();
+        let world = World::bringing(tool, bring).await;
+        world.carry_out().await.unwrap();
+        let survey = world.report().survey.unwrap();
+        let gone: Vec<_> = survey.taken_away.into_iter().collect();
+        let (root, state) = &gone[0];
+        assert_eq!(
+            (gone.len(), root.as_str(), survey.reach.members.len()),
+            (1, "old", 0)
+        );
+        assert!(
+            state.as_ref().unwrap().key.ends_with("old.tfstate"),
+            "{state:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_the_rules_no_longer_name_is_taken_away_too() {
+    for tool in tools() {
+        let bring =
+            |work: &Path| fs::write(work.join("tidegate.yml"), "roots: [\"new/*\"]\n").unwrap();
+        let world = World::bringing(tool, bring).await;
+        world.carry_out().await.unwrap();
+        let survey = world.report().survey.unwrap();
+        let gone: Vec<_> = survey.taken_away.keys().map(Root::as_str).collect();
+        assert_eq!(gone, ["old"]);
+    }
+}
+
+#[tokio::test]
 async fn a_job_plans_no_more_than_it_is_asked_for() {
     for tool in tools() {
         let world = World::new(tool, &[("net", &resource("1")), ("app", "locals {}\n")]).await;

@@ -7,6 +7,7 @@
 mod change;
 pub mod diff;
 mod fit;
+mod gone;
 mod plan;
 mod radius;
 pub mod reply;
@@ -83,7 +84,7 @@ pub fn pull_note(input: &PullNote) -> Note {
             },
         ) => {
             if survey.reach.members.is_empty() {
-                return short(input, nothing_reached(head));
+                return short(input, nothing_reached(head) + &gone::said(survey));
             }
             let planned = Planned {
                 survey,
@@ -209,6 +210,7 @@ fn body(input: &PullNote, head: String, waves: &[WaveView]) -> Parts {
         parts.add(Rank::Call, how_to_plan_again(input));
     }
     change::add_destroys(&mut parts, waves);
+    gone::add(&mut parts, &input.memory.planning);
     table::add(&mut parts, waves);
     for wave in waves {
         parts.add(Rank::Call, wave.call.clone().unwrap_or_default());

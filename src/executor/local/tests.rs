@@ -195,7 +195,8 @@ async fn a_link_that_a_job_leaves_leads_the_server_to_no_other_file() {
     fs::create_dir(&victim).unwrap();
     fs::write(victim.join("file"), "precious").unwrap();
     place.start(&job(1)).await;
-    assert_eq!(place.ended(&job(1)).await, "1");
+    let exit = place.local.folder_of(&job(1).key).join(EXIT);
+    until(|| fs::read_to_string(&exit).is_ok_and(|it| it == "1")).await;
     place.local.sweep(Timestamp::MAX).await.unwrap();
     let work = place.local.folder_of(&job(1).key).join(WORK);
     assert_eq!(fs::read_dir(work).unwrap().count(), 0);

@@ -25,6 +25,7 @@ use crate::executor::Executor;
 use crate::executor::local::{Local, LocalOptions};
 use crate::forge::{Connection, Forge, ServedForge};
 use crate::handlers::App;
+use crate::handlers::estates::Estates;
 use crate::outbox::World;
 use crate::serve::{self, Server};
 use crate::store::Store;
@@ -88,6 +89,7 @@ async fn build(
         store: store.clone(),
         forges: Arc::new(forges),
         mirrors: data.join("mirrors"),
+        estates: Estates::default(),
         digest_key: key.for_digests(),
         pages: format!("http://{}/", options.listen_pages).parse()?,
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 
@@ -12,6 +13,13 @@ use crate::core::job::{JobSpec, Work};
 use crate::engine::Checkout;
 use crate::git::{self, Repository};
 use crate::runner::Runner;
+
+/// The pauses after fetches that failed; the one after the last of them counts.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
 
 /// The commit a job works on and the one it is compared with, both in one repository without history.
 pub(super) struct Source {
@@ -103,24 +111,27 @@ fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(".", |(folder, _)| folder)
 }
 
-/// Checks the commits out. A fetch that fails may have met a server that restarts, so the spec is asked for again, which
-/// waits until the server is back, and the fetch is made once more.
+/// Checks the commits out. A fetch that fails may have met a server that restarts, so after a pause the spec is asked
+/// for again, which waits until the server is back, and the fetch is made again.
 async fn fetched(
     runner: &Runner,
     checkout: &Checkout,
     commits: &[&Sha],
 ) -> anyhow::Result<Repository> {
     let remote = runner.remote()?;
-    let error = match git::checkout(&checkout.dir, &remote, commits).await {
-        Ok(repository) => return Ok(repository),
-        Err(error) => error,
-    };
-    tracing::warn!(
-        error = format!("{error:#}"),
-        "the commit could not be fetched, trying once more"
-    );
-    runner.spec().await?;
-    tokio::fs::remove_dir_all(&checkout.dir).await?;
+    for pause in PAUSES {
+        let error = match git::checkout(&checkout.dir, &remote, commits).await {
+            Ok(repository) => return Ok(repository),
+            Err(error) => error,
+        };
+        tracing::warn!(
+            error = format!("{error:#}"),
+            "the commit could not be fetched, trying again"
+        );
+        tokio::time::sleep(pause).await;
+        runner.spec().await?;
+        tokio::fs::remove_dir_all(&checkout.dir).await?;
+    }
     git::checkout(&checkout.dir, &remote, commits).await
 }
 

@@ -391,9 +391,11 @@ async fn a_server_does_not_start_for_a_user_that_is_not_there() {
 async fn a_server_that_is_not_root_starts_no_job_as_another_user() {
     let home = Home::new();
     home.write_server_file("http://127.0.0.1:1", "{user: daemon}");
-    fs::create_dir(home.path("data")).unwrap();
+    let data = home.path("data");
+    fs::create_dir(&data).unwrap();
     let mut serve = home.serve();
     if geteuid().is_root() {
+        std::os::unix::fs::chown(&data, Some(NOBODY), Some(NOBODY)).unwrap();
         serve.uid(NOBODY).gid(NOBODY);
     }
     let (code, said) = home.refused(serve).await;

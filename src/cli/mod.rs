@@ -2,20 +2,26 @@
 
 mod alone;
 mod closed;
+mod config;
 mod doctor;
 mod job;
 mod leash;
+mod plan;
+mod reference;
 mod sample;
 mod sandbox;
 mod serve;
 mod stop;
 mod testdrive;
+mod version;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::core::outcome::Outcome;
+
+pub use reference::reference;
 
 /// Lets infrastructure changes out in waves that pass their gate only with plans somebody approved.
 #[derive(Parser)]
@@ -28,9 +34,12 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Plan(plan::Args),
+    Config(config::Args),
     Doctor(doctor::Args),
     Testdrive(testdrive::Args),
     Sandbox(sandbox::Args),
+    Version(version::Args),
     #[command(hide = true)]
     Job(job::Job),
     #[command(hide = true)]
@@ -54,28 +63,32 @@ pub struct Usage(pub String);
 
 /// Parses the command line, runs the command, and answers its exit code.
 pub fn main() -> ExitCode {
-    let outcome = run(Cli::parse().command).unwrap_or_else(|error| {
+    run(Cli::parse().command).unwrap_or_else(|error| {
         eprintln!("tidegate: {error:#}");
-        if error.is::<Usage>() {
+        let outcome = if error.is::<Usage>() {
             Outcome::Usage
         } else {
             Outcome::Failed
-        }
-    });
-    ExitCode::from(outcome.code())
+        };
+        ExitCode::from(outcome.code())
+    })
 }
 
-fn run(command: Command) -> anyhow::Result<Outcome> {
-    match command {
-        // These two shape their own process before any thread is started.
-        Command::Leash(leash) => match leash.run()? {},
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let outcome = match command {
+        // These two shape their own process before any thread is started; the first ends as the program it runs.
+        Command::Leash(leash) => return leash.run(),
         Command::Job(job) => job.run(),
         Command::Serve(args) => in_runtime(serve::run(args)),
+        Command::Plan(args) => in_runtime(plan::run(args)),
+        Command::Config(args) => in_runtime(config::run(args)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Testdrive(args) => in_runtime(testdrive::run(args)),
         Command::Sandbox(args) => in_runtime(sandbox::run(args)),
+        Command::Version(args) => version::run(&args),
         Command::SampleRoot(args) => in_runtime(sample::run(args)),
-    }
+    };
+    Ok(ExitCode::from(outcome?.code()))
 }
 
 fn in_runtime(work: impl Future<Output = anyhow::Result<Outcome>>) -> anyhow::Result<Outcome> {

@@ -125,7 +125,9 @@ impl Talk<'_> {
 
     /// Plans the head again; an unknown root is refused with the list.
     async fn plan(&self, roots: Vec<Root>) -> anyhow::Result<Result<Handled, Refusal>> {
-        if let Err(refusal) = planning::are_reached(&roots, self.memory.as_ref()) {
+        if let Err(refusal) =
+            planning::are_reached(&roots, self.memory.as_ref().and_then(PullMemory::survey))
+        {
             return Ok(Err(refusal));
         }
         let before = self.memory.clone();

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 
 use crate::core::config::project::{self, Project};
 use crate::core::estate::{Estate, Files, Survey, is_estate_file};
@@ -11,7 +12,15 @@ use crate::core::ids::{Root, Sha};
 use crate::core::job::{JobSpec, Work};
 use crate::engine::Checkout;
 use crate::git::{self, Repository};
+use crate::jobs::Unusable;
 use crate::runner::Runner;
+
+/// The pauses after fetches that failed; the one after the last of them counts.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
 
 /// The commit a job works on and the one it is compared with, both in one repository without history.
 pub(super) struct Source {
@@ -40,12 +49,21 @@ impl Source {
             fetched = fetched(runner, checkout, &commits) => fetched?,
             () = checkout.stop.cancelled() => bail!("the job was told to stop before it had its commit"),
         };
-        let files = repository.texts(&spec.commit, is_estate_file).await?;
-        let project = read_project(&repository, &spec.commit).await?;
+        Self::read(repository, spec.commit.clone(), spec.base.clone()).await
+    }
+
+    /// Reads what a commit's files say, in a repository that holds it and its base.
+    pub(super) async fn read(
+        repository: Repository,
+        commit: Sha,
+        base: Sha,
+    ) -> anyhow::Result<Self> {
+        let files = repository.texts(&commit, is_estate_file).await?;
+        let project = read_project(&repository, &commit).await?;
         Ok(Self {
             repository,
-            commit: spec.commit.clone(),
-            base: spec.base.clone(),
+            commit,
+            base,
             files,
             project,
         })
@@ -103,24 +121,27 @@ fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(".", |(folder, _)| folder)
 }
 
-/// Checks the commits out. A fetch that fails may have met a server that restarts, so the spec is asked for again, which
-/// waits until the server is back, and the fetch is made once more.
+/// Checks the commits out. A fetch that fails may have met a server that restarts, so after a pause the spec is asked
+/// for again, which waits until the server is back, and the fetch is made again.
 async fn fetched(
     runner: &Runner,
     checkout: &Checkout,
     commits: &[&Sha],
 ) -> anyhow::Result<Repository> {
     let remote = runner.remote()?;
-    let error = match git::checkout(&checkout.dir, &remote, commits).await {
-        Ok(repository) => return Ok(repository),
-        Err(error) => error,
-    };
-    tracing::warn!(
-        error = format!("{error:#}"),
-        "the commit could not be fetched, trying once more"
-    );
-    runner.spec().await?;
-    tokio::fs::remove_dir_all(&checkout.dir).await?;
+    for pause in PAUSES {
+        let error = match git::checkout(&checkout.dir, &remote, commits).await {
+            Ok(repository) => return Ok(repository),
+            Err(error) => error,
+        };
+        tracing::warn!(
+            error = format!("{error:#}"),
+            "the commit could not be fetched, trying again"
+        );
+        tokio::time::sleep(pause).await;
+        runner.spec().await?;
+        tokio::fs::remove_dir_all(&checkout.dir).await?;
+    }
     git::checkout(&checkout.dir, &remote, commits).await
 }
 
@@ -137,5 +158,5 @@ async fn read_project(repository: &Repository, commit: &Sha) -> anyhow::Result<P
 /// All of several mistakes at once, a line each.
 fn all(mistakes: &[impl Display]) -> anyhow::Error {
     let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-    anyhow!(lines.join("\n"))
+    Unusable(lines.join("\n")).into()
 }

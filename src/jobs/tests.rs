@@ -243,9 +243,9 @@ async fn a_state_that_cannot_be_uploaded_outlives_the_job() {
 }
 
 #[tokio::test]
-async fn a_fetch_that_meets_a_server_which_restarts_is_made_once_more() {
+async fn a_fetch_that_meets_a_server_which_restarts_is_made_again() {
     for tool in tools() {
-        for (refused, outcome) in [(1, Outcome::Waiting), (2, Outcome::Failed)] {
+        for (refused, outcome) in [(3, Outcome::Waiting), (4, Outcome::Failed)] {
             let world = World::new(tool.clone(), &[("net", &resource("1"))]).await;
             world.server.state().fetches_refused = refused;
             assert_eq!(world.wave(&["net"]).await.unwrap(), outcome, "{refused}");

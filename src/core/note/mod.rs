@@ -158,7 +158,11 @@ fn nothing_reached(head: &Sha) -> String {
 
 fn plan_head(input: &PullNote, head: &Sha, waves: &[WaveView]) -> String {
     let totals = waves.iter().map(WaveView::totals).sum();
-    let doing = doing(&totals).unwrap_or_else(|| "nothing to change".to_owned());
+    let unplanned: usize = waves.iter().map(|it| it.unplanned.len()).sum();
+    let doing = doing(&totals).unwrap_or_else(|| match unplanned {
+        0 => "nothing to change".to_owned(),
+        _ => format!("{} could not be planned", count(unplanned, "root")),
+    });
     let now = &input.memory.details.head;
     let stale = if now == head {
         String::new()

@@ -28,6 +28,7 @@ struct Stage {
     home: TempDir,
     server: Server,
     tally: Tally,
+    stop: CancellationToken,
 }
 
 impl Stage {
@@ -68,6 +69,7 @@ impl Stage {
                 mirrors,
                 executor,
             },
+            meters: BTreeMap::from([(repo(7).forge, Meter::default())]),
             served: Arc::new(vec![
                 served("https://github.com", "tide"),
                 served("https://git.acme.example", "ebb"),
@@ -80,6 +82,7 @@ impl Stage {
             home,
             server,
             tally: Tally::default(),
+            stop: CancellationToken::new(),
         }
     }
 
@@ -95,7 +98,7 @@ impl Stage {
     /// Opens a page.
     async fn open(&self, path: &str) -> Answer {
         let request = Request::get(path).body(Body::empty()).unwrap();
-        Answer::to(private(&self.server, &self.tally), request).await
+        Answer::to(private(&self.server, &self.tally, &self.stop), request).await
     }
 
     /// A job that was started at `at`.
@@ -200,6 +203,16 @@ async fn the_public_address_says_which_installation_lives_there() {
 }
 
 #[tokio::test]
+async fn a_server_that_was_told_to_stop_is_alive_and_not_ready() {
+    let stage = Stage::new().await;
+    stage.stop.cancel();
+    assert_eq!(stage.open("/healthz").await.status, StatusCode::OK);
+    let answer = stage.open("/readyz").await;
+    let wanted = (StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
+    assert_eq!((answer.status, answer.text.as_str()), wanted);
+}
+
+#[tokio::test]
 async fn metrics_count_what_waits() {
     let stage = Stage::new().await;
     stage.started(&plan_job(1), Timestamp::now()).await;
@@ -209,8 +222,23 @@ async fn metrics_count_what_waits() {
         "tidegate_jobs_queued 0",
         "tidegate_deliveries_queued 0",
         "tidegate_effects_given_up 0",
+        "tidegate_delivery_oldest_seconds 0",
+        "tidegate_lanes_busy 0",
+        "tidegate_forge_limited_until_seconds{forge=\"github.com\"} 0",
     ] {
         assert!(text.lines().any(|it| it == line), "{line} in {text}");
+    }
+}
+
+#[tokio::test]
+async fn every_metric_is_documented() {
+    let page = include_str!("../../../docs/operating.md");
+    let text = Stage::new().await.open("/metrics").await.text;
+    let names = text.lines().filter_map(|it| it.strip_prefix("# TYPE "));
+    let names: Vec<&str> = names.filter_map(|it| it.split(' ').next()).collect();
+    assert!(names.len() >= 13, "{names:?}");
+    for name in names {
+        assert!(page.contains(&format!("| `{name}")), "{name}");
     }
 }
 

@@ -19,6 +19,7 @@ mod pull;
 mod reference;
 mod repeat;
 mod rollout;
+mod stop;
 mod testdrive;
 mod tidy;
 mod world;

@@ -273,6 +273,16 @@ impl World {
         self.server.take().unwrap().kill().await;
     }
 
+    /// Tells the server to stop, and waits until it has left in order.
+    pub(crate) async fn stop_the_server(&mut self) {
+        self.server.take().unwrap().stop().await;
+    }
+
+    /// How many jobs live.
+    pub(crate) fn living(&self) -> usize {
+        self.living_jobs().len()
+    }
+
     /// Starts the server again.
     pub(crate) async fn start_the_server(&mut self) {
         self.server = Some(Running::start(&self.place).await);

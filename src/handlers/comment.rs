@@ -54,7 +54,8 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
         memory,
         rollout,
     };
-    if let Err(refusal) = role.may_command(&asked_for(&commands)) {
+    let may = role.may_command(&asked_for(&commands));
+    if let Err(refusal) = may.and_then(|()| said.is_fresh(now)) {
         return Ok(talk.refuse(0, &refusal));
     }
     let mut handled = Handled::default();

@@ -14,6 +14,7 @@ mod db;
 mod inbox;
 mod jobs;
 mod outbox;
+mod prune;
 mod pulls;
 mod repos;
 mod rollouts;

@@ -198,6 +198,22 @@ async fn a_job_whose_server_died_while_it_was_started_is_started_by_the_next() {
 }
 
 #[tokio::test]
+async fn a_link_that_a_job_leaves_leads_the_server_to_no_other_file() {
+    let link = "ln -s ../../../victim/file exit; ln -s ../../../victim/file process; ln -s ../../../victim dir";
+    let place = Place::new(&format!("{link}; exit 1"));
+    let victim = place.folder.path().join("victim");
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("file"), "precious").unwrap();
+    place.start(&job(1)).await;
+    let exit = place.local.folder_of(&job(1).key).join(EXIT);
+    until(|| fs::read_to_string(&exit).is_ok_and(|it| it == "1")).await;
+    place.local.sweep(Timestamp::MAX).await.unwrap();
+    let work = place.local.folder_of(&job(1).key).join(WORK);
+    assert_eq!(fs::read_dir(work).unwrap().count(), 0);
+    assert_eq!(fs::read_to_string(victim.join("file")).unwrap(), "precious");
+}
+
+#[tokio::test]
 async fn of_old_jobs_only_the_logs_of_failed_ones_stay() {
     let place = Place::new("mkdir scratch; read token; exit ${#token}");
     for (attempt, token) in [(1, ""), (2, "x"), (3, "")] {
@@ -224,4 +240,20 @@ async fn of_old_jobs_only_the_logs_of_failed_ones_stay() {
     assert_eq!(left(1), [""; 0]);
     assert_eq!(left(2), [EXIT, LOG, PROCESS, WORK]);
     assert_eq!(left(3), [EXIT, KEPT, LOG, PROCESS, WORK]);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_cleared_away_keeps_no_other_from_it() {
+    let place = Place::new("read token; exit 0");
+    place.start(&job(1)).await;
+    place.ended(&job(1)).await;
+    let jobs = place.folder.path().join("jobs");
+    for stray in ["0", "z"] {
+        fs::write(jobs.join(format!("{stray}-file")), "").unwrap();
+        fs::create_dir(jobs.join(format!("{stray}-folder"))).unwrap();
+        fs::write(jobs.join(format!("{stray}-folder/{PROCESS}")), "nonsense").unwrap();
+    }
+    let error = place.local.sweep(Timestamp::MAX).await.unwrap_err();
+    assert!(error.to_string().contains("-folder"), "{error}");
+    assert!(!place.local.folder_of(&job(1).key).exists());
 }

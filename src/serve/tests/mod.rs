@@ -1,5 +1,6 @@
 //! The routers as forges, jobs and people meet them, over a real store.
 
+mod pages;
 mod runner_api;
 mod ticker;
 mod webhook;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 
 use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
+use sqlx::Connection;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
@@ -188,6 +190,23 @@ async fn a_server_with_a_store_is_alive_and_ready() {
             (answer.status, answer.text.as_str()),
             (StatusCode::OK, said)
         );
+    }
+}
+
+#[tokio::test]
+async fn a_server_whose_store_does_not_answer_lives_and_is_not_ready() {
+    let stage = Stage::new().await;
+    let file = format!("sqlite:{}", stage.home.path().join("tidegate.db").display());
+    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
+    sqlx::query("DROP TABLE counters")
+        .execute(&mut other)
+        .await
+        .unwrap();
+    for (path, status) in [
+        ("/healthz", StatusCode::OK),
+        ("/readyz", StatusCode::SERVICE_UNAVAILABLE),
+    ] {
+        assert_eq!(stage.open(path).await.status, status, "{path}");
     }
 }
 

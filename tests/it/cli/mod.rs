@@ -1,10 +1,10 @@
 //! The binary in a cleared environment: what it prints, which files it leaves, and its exit code.
 
-mod alone;
 mod config;
 mod doctor;
 mod forge;
 mod plan;
+mod start;
 
 use std::path::Path;
 use std::process::{Command, Output};

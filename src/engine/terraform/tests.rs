@@ -1,5 +1,7 @@
 //! Terraform and OpenTofu for real, on roots that need no provider: each claim holds for every tool on this machine.
 
+mod digests;
+
 use std::fs;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,7 +99,7 @@ impl Place {
             let ran = Command::new(&self.tool.program)
                 .args(args)
                 .current_dir(self.checkout.dir.join(root))
-                .env("TF_DATA_DIR", self.folder.path().join("by-hand"))
+                .env("TF_DATA_DIR", self.folder.path().join("by-hand").join(root))
                 .env("CHECKPOINT_DISABLE", "1")
                 .output();
             assert!(ran.unwrap().status.success());

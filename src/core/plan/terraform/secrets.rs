@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::core::hidden::Hidden;
 use crate::core::plan::digest::sha256_hex;
 use crate::core::plan::terraform::PlanError;
-use crate::core::plan::terraform::tree::{Reader, holds_true, is_mark};
+use crate::core::plan::terraform::tree::{Reader, holds_true, is_mark, union};
 use crate::core::plan::terraform::wire::{ChangeJson, ModuleJson, PlanJson, ValuesJson};
 
 /// Texts that must not be shown.
@@ -82,10 +82,11 @@ impl Secrets {
 
 impl Marked {
     fn add_change(&mut self, change: &ChangeJson, reader: &Reader) -> Result<(), PlanError> {
-        let before = reader.optional(change.before)?;
-        self.add_masked(&before, &reader.optional(change.before_sensitive)?);
-        let after = reader.optional(change.after)?;
-        self.add_masked(&after, &reader.optional(change.after_sensitive)?);
+        // What is secret on one side is secret on both, also where the other side's value stands unmarked.
+        let before_mask = reader.optional(change.before_sensitive)?;
+        let mask = union(&before_mask, &reader.optional(change.after_sensitive)?);
+        self.add_masked(&reader.optional(change.before)?, &mask);
+        self.add_masked(&reader.optional(change.after)?, &mask);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod closed;
 mod doctor;
 mod job;
 mod leash;
+mod ledger;
 mod sample;
 mod sandbox;
 mod serve;
@@ -28,6 +29,7 @@ struct Cli {
 enum Command {
     Serve(serve::Args),
     Doctor(doctor::Args),
+    Ledger(ledger::Args),
     Testdrive(testdrive::Args),
     Sandbox(sandbox::Args),
     #[command(hide = true)]
@@ -71,6 +73,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Job(job) => job.run(),
         Command::Serve(args) => in_runtime(serve::run(args)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
+        Command::Ledger(args) => in_runtime(ledger::run(args)),
         Command::Testdrive(args) => in_runtime(testdrive::run(args)),
         Command::Sandbox(args) => in_runtime(sandbox::run(args)),
         Command::SampleRoot(args) => in_runtime(sample::run(args)),

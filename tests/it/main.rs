@@ -11,6 +11,7 @@ mod gate;
 mod github_app;
 mod isolation;
 mod leash;
+mod ledger;
 mod manifests;
 mod pull;
 mod rollout;

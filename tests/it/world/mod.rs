@@ -8,6 +8,7 @@ pub(crate) mod estate;
 pub(crate) mod site;
 pub(crate) mod spec;
 
+mod ledger;
 mod letter;
 mod peace;
 pub(crate) mod server;

@@ -2,10 +2,12 @@
 
 pub mod account;
 pub mod detached;
+pub mod orphan;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
@@ -56,6 +58,19 @@ impl Ran {
     /// The exit code; none after a signal.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
+    }
+
+    /// How it ended, as words: `exit code 1`, `it was ended by SIGKILL`.
+    pub fn ended(&self) -> String {
+        match (self.status.code(), self.status.signal()) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(number)) => {
+                let name = Signal::try_from(number).map(Signal::as_str);
+                let name = name.map_or_else(|_| format!("signal {number}"), str::to_owned);
+                format!("it was ended by {name}")
+            }
+            (None, None) => "it was ended".to_owned(),
+        }
     }
 
     /// Standard error as text, trimmed.

@@ -15,6 +15,7 @@ use crate::cli::closed;
 use crate::cli::stop;
 use crate::core::outcome::Outcome;
 use crate::jobs::{self, JobOptions};
+use crate::process::orphan;
 use crate::runner::Runner;
 
 /// No token is longer.
@@ -42,14 +43,18 @@ impl Job {
         let _ = setsid();
         // The token is in this process's memory, and code of the repository runs beside it as the same user.
         set_dumpable(false).context("cannot close this process to others")?;
+        orphan::adopt().context("cannot adopt what programs leave behind")?;
         closed::open_new_files();
         start_log();
         let token = read_token()?;
-        tokio::runtime::Builder::new_multi_thread()
+        let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .context("cannot start")?
-            .block_on(self.carry_out(token))
+            .context("cannot start")?;
+        let ended = runtime.block_on(self.carry_out(token));
+        // Code of the repository must not live on beside the jobs of others.
+        orphan::kill_all();
+        ended
     }
 
     async fn carry_out(self, token: SecretString) -> anyhow::Result<Outcome> {

@@ -1,5 +1,6 @@
 //! One file per command: arguments, one call, what it prints.
 
+mod alone;
 mod closed;
 mod doctor;
 mod job;
@@ -55,21 +56,21 @@ pub struct Usage(pub String);
 
 /// Parses the command line, runs the command, and answers its exit code.
 pub fn main() -> ExitCode {
-    let outcome = run(Cli::parse().command).unwrap_or_else(|error| {
+    run(Cli::parse().command).unwrap_or_else(|error| {
         eprintln!("tidegate: {error:#}");
-        if error.is::<Usage>() {
+        let outcome = if error.is::<Usage>() {
             Outcome::Usage
         } else {
             Outcome::Failed
-        }
-    });
-    ExitCode::from(outcome.code())
+        };
+        ExitCode::from(outcome.code())
+    })
 }
 
-fn run(command: Command) -> anyhow::Result<Outcome> {
-    match command {
-        // These two shape their own process before any thread is started.
-        Command::Leash(leash) => match leash.run()? {},
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let outcome = match command {
+        // These two shape their own process before any thread is started; the first ends as the program it runs.
+        Command::Leash(leash) => return leash.run(),
         Command::Job(job) => job.run(),
         Command::Serve(args) => in_runtime(serve::run(args)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
@@ -77,7 +78,8 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Testdrive(args) => in_runtime(testdrive::run(args)),
         Command::Sandbox(args) => in_runtime(sandbox::run(args)),
         Command::SampleRoot(args) => in_runtime(sample::run(args)),
-    }
+    };
+    Ok(ExitCode::from(outcome?.code()))
 }
 
 fn in_runtime(work: impl Future<Output = anyhow::Result<Outcome>>) -> anyhow::Result<Outcome> {

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::Usage;
+use crate::cli::alone::{self, Alone};
 use crate::cli::closed::{self, Guests};
 use crate::cli::stop;
 use crate::core::config::server::{self, Account, ExecutorKind, ForgeOptions, ServerOptions};
@@ -24,6 +25,7 @@ use crate::executor::Executor;
 use crate::executor::local::{Local, LocalOptions};
 use crate::forge::{Connection, Forge, ServedForge};
 use crate::handlers::App;
+use crate::handlers::estates::Estates;
 use crate::outbox::World;
 use crate::serve::{self, Server};
 use crate::store::Store;
@@ -54,7 +56,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     closed::close_process()?;
     let options = read_options(&args.config)?;
     let home = home_of(&args.config)?;
-    let server = build(&options, &home, &args.config).await?;
+    let data = data_folder(&options, &home)?;
+    let _alone = Alone::take(&data, alone::PATIENCE).await?;
+    let server = build(&options, (&home, &data), &args.config).await?;
     let stop = CancellationToken::new();
     stop::on_signal(&stop)?;
     serve::run(server, stop).await?;
@@ -88,6 +92,7 @@ fn app_of(
         store,
         forges: Arc::new(forges),
         mirrors: data.join("mirrors"),
+        estates: Estates::default(),
         digest_key: key.for_digests(),
         pages: format!("http://{}/", options.listen_pages).parse()?,
     })
@@ -99,20 +104,28 @@ fn home_of(file: &Path) -> anyhow::Result<PathBuf> {
     Ok(file.parent().map_or_else(PathBuf::new, Path::to_owned))
 }
 
-async fn build(options: &ServerOptions, home: &Path, file: &Path) -> anyhow::Result<Server> {
+fn data_folder(options: &ServerOptions, home: &Path) -> anyhow::Result<PathBuf> {
     let data = home.join(&options.data);
     std::fs::create_dir_all(&data)
         .with_context(|| format!("cannot make the data folder {}", data.display()))?;
-    let guests = close(options, home, &data, file)?;
-    let key = master_key(options, home, &data)?;
-    let store = Store::open(&database(options, &data)).await?;
+    Ok(data)
+}
+
+async fn build(
+    options: &ServerOptions,
+    (home, data): (&Path, &Path),
+    file: &Path,
+) -> anyhow::Result<Server> {
+    let guests = close(options, home, data, file)?;
+    let key = master_key(options, home, data)?;
+    let store = Store::open(&database(options, data)).await?;
     let (forges, served) = forges(&options.forges, home)?;
-    let app = app_of(options, (store.clone(), forges), (&data, &key))?;
+    let app = app_of(options, (store.clone(), forges), (data, &key))?;
     let world = World {
         store,
         forges: app.forges.clone(),
         mirrors: app.mirrors.clone(),
-        executor: executor(options, &data, &guests)?,
+        executor: executor(options, data, &guests)?,
     };
     Ok(Server {
         listen: options.listen,

@@ -68,9 +68,7 @@ impl Failure {
         let texts = outputs.map(|it| scrub(checkout, &String::from_utf8_lossy(it)));
         let detail = texts.into_iter().find(|it| !it.is_empty());
         let detail = detail.unwrap_or_default();
-        let ended = ran
-            .code()
-            .map_or("it was killed".to_owned(), |it| format!("exit code {it}"));
+        let ended = ran.ended();
         let last: String = detail
             .lines()
             .next_back()

@@ -5,6 +5,11 @@
 //! A job may run as a user of its own, and what it runs may be hostile. So what the server writes of a job (its log,
 //! which process it is, how it ended) stands in a folder that only the server writes to, and the job works in the
 //! folder `work` below it: a link that a job leaves there never leads the server to another file.
+//!
+//! # Why a job is written down before it gets its token
+//!
+//! A server may die between any two lines. A process without a token can do nothing and ends by itself, so a job of
+//! which no process is written down has done nothing, and can be started again.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -30,6 +35,8 @@ use crate::process::detached::{Detached, ProcessId};
 const LOG: &str = "log";
 /// Which process it is.
 const PROCESS: &str = "process";
+/// The same, while it is being written.
+const WRITTEN: &str = "process.new";
 /// The exit code, written by the server that saw its end.
 const EXIT: &str = "exit";
 /// The folder in which a job works, which is its user's.
@@ -111,13 +118,30 @@ impl Local {
         for (name, value) in passed {
             program = program.env(name, value);
         }
-        let started = program
+        let mut started = program
             .env("TIDEGATE_SERVER", self.options.server.as_str())
             .env("TIDEGATE_PASS", names.join(" "))
-            .detach(&log)
-            .await?;
-        fs::write(folder.join(PROCESS), started.id().to_string())?;
+            .detach(&log)?;
+        let written = folder.join(WRITTEN);
+        fs::write(&written, started.id().to_string())?;
+        fs::rename(written, folder.join(PROCESS))?;
+        started.feed().await;
         Ok(started)
+    }
+
+    /// Makes a job's folder, which is the lock: whoever made it starts the job. False when the job was started before.
+    fn make_folder(&self, folder: &Path) -> io::Result<bool> {
+        match private_folder().create(folder) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| true),
+        }
+        if read_process(folder)?.is_some() {
+            return Ok(false);
+        }
+        // Another server died in the middle of starting it; each attempt at that has a folder to itself.
+        fs::remove_dir_all(folder)?;
+        private_folder().create(folder)?;
+        Ok(true)
     }
 
     /// The variables a job gets, and whom it runs as: a job that only plans runs code that nobody has looked at.
@@ -152,13 +176,9 @@ impl Local {
 impl Executor for Local {
     async fn start(&self, job: &JobSpec, token: &SecretString) -> anyhow::Result<()> {
         let folder = self.folder_of(&job.key);
-        match private_folder().create(&folder) {
-            Ok(()) => {}
-            // Making the folder is the lock: whoever made it started the job.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot make {}", folder.display()));
-            }
+        let is_ours = self.make_folder(&folder);
+        if !is_ours.with_context(|| format!("cannot make {}", folder.display()))? {
+            return Ok(());
         }
         match self.launch(job, token).await {
             Ok(started) => {
@@ -176,7 +196,8 @@ impl Executor for Local {
         let process = self.process_of(key)?;
         Ok(match process {
             Some(id) if id.is_alive() => Seen::Alive,
-            Some(_) | None => Seen::Gone,
+            Some(_) => Seen::Gone,
+            None => Seen::Unstarted,
         })
     }
 

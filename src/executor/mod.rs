@@ -25,6 +25,8 @@ pub trait Executor: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     Alive,
-    /// It is gone, or was never here.
+    /// It was here and is gone.
     Gone,
+    /// It never got as far as doing anything.
+    Unstarted,
 }

@@ -28,6 +28,24 @@ impl Checkup<'_> {
     pub(super) fn name(&self) -> String {
         self.options.host().to_string()
     }
+
+    /// Repositories to look at one by one.
+    pub(super) fn exact_repos(&self) -> Vec<String> {
+        if !self.repos.is_empty() {
+            return self.repos.iter().map(ToString::to_string).collect();
+        }
+        let patterns = self.options.repos.iter();
+        patterns.filter(|it| !it.contains('*')).cloned().collect()
+    }
+
+    /// What names the rest of them.
+    pub(super) fn patterns(&self) -> Vec<String> {
+        if !self.repos.is_empty() {
+            return Vec::new();
+        }
+        let patterns = self.options.repos.iter();
+        patterns.filter(|it| it.contains('*')).cloned().collect()
+    }
 }
 
 /// Compares this machine's clock with the forge's.

@@ -14,7 +14,7 @@
 //! | `upsert_note` | `GET`/`POST {r}/issues/{n}/comments`, `GET`/`PATCH {r}/issues/comments/{id}` | `GET`/`POST {m}/notes`, `GET`/`PUT {m}/notes/{id}` | as GitHub |
 //! | `reply` | `GET`/`POST {r}/issues/{n}/comments` | `GET`/`POST {m}/notes`; [`Limits::swallows_bare_commands`] | as GitHub |
 //! | `react` | `POST {r}/issues/comments/{id}/reactions` | `POST {m}/notes/{id}/award_emoji` | as GitHub |
-//! | `set_status` | `POST {r}/statuses/{sha}` | `POST {p}/statuses/{sha}` (400 for the state it is in is success) | `POST {r}/statuses/{sha}` |
+//! | `set_status` | `GET {r}/commits/{sha}/statuses`, `POST {r}/statuses/{sha}` | `POST {p}/statuses/{sha}` (400 for the state it is in is success) | `POST {r}/statuses/{sha}` |
 //! | `merge` | `PUT {r}/pulls/{n}/merge` (`sha`) | `PUT {m}/merge` (`sha`) | `POST {r}/pulls/{n}/merge` (`head_commit_id`) |
 //! | `remote` | `{url}/{owner}/{repo}.git` | `{url}/{path}.git` | `{url}/{owner}/{repo}.git` |
 //! | `head_ref` | `refs/pull/{n}/head` | `refs/merge-requests/{iid}/head` | `refs/pull/{n}/head` |
@@ -200,7 +200,7 @@ pub trait Forge: Send + Sync {
         comment: CommentId,
         reaction: Reaction,
     ) -> Result<(), ForgeError>;
-    /// Sets the status of its context; a description over the limit is cut.
+    /// Sets the status of its context unless it stands so already; a description over the limit is cut.
     async fn set_status(
         &self,
         repo: &Repo,

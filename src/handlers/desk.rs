@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use crate::core::config::project::{self, Project};
+use crate::core::config::project::Project;
 use crate::core::gate::{AtBase, Base};
 use crate::core::ids::{Repo, Sha};
 use crate::forge::Forge;
 use crate::git::Mirror;
 use crate::handlers::App;
+use crate::handlers::estates::project_at;
 
 /// A repository's forge and the mirror of its git history.
 pub(super) struct Desk {
@@ -40,22 +41,6 @@ impl Desk {
 
     /// The project file at a commit, the default where there is none, or every complaint about it.
     pub(super) async fn project(&self, commit: &Sha) -> anyhow::Result<Result<Project, String>> {
-        let Some(bytes) = self.mirror.show(commit, project::FILE).await? else {
-            return Ok(Ok(Project::default()));
-        };
-        let Ok(text) = String::from_utf8(bytes) else {
-            return Ok(Err(format!(
-                "{} at {} is not UTF-8",
-                project::FILE,
-                commit.short()
-            )));
-        };
-        Ok(project::read(project::FILE, &text).map_err(|complaints| {
-            complaints
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join("; ")
-        }))
+        project_at(&self.mirror, commit).await
     }
 }

@@ -11,7 +11,7 @@ use crate::core::ids::{DeliveryId, Repo, Sha, WaveNumber};
 use crate::core::rollout::Rollout;
 use crate::handlers::desk::Desk;
 use crate::handlers::{App, note, push};
-use crate::ledger::{Acceptance, Ledger, Look, Record};
+use crate::ledger::{Acceptance, Ledger, Look, NewLine};
 use crate::store::{Change, Handled};
 
 /// How often we look again when another process remembers a tip at the same moment.
@@ -141,7 +141,7 @@ pub async fn accept(
         tip: rewritten.look.tip.as_ref(),
         at: now,
     };
-    let (on, records) = (rewritten.look.tip.as_ref(), [Record::from(acceptance)]);
+    let (on, records) = (rewritten.look.tip.as_ref(), [NewLine::from(acceptance)]);
     let Some(tip) = rewritten.ledger.write_on(on, &records).await? else {
         return Ok(None);
     };

@@ -3,6 +3,7 @@
 //! A handler reads (forge, git, ledger, store), asks the core, and answers with what to remember and what to do; the
 //! worker stores both in the transaction that finishes the delivery, and the outbox acts.
 
+pub mod estates;
 pub mod gate;
 pub mod ledger;
 
@@ -27,6 +28,7 @@ use crate::core::key::DerivedKey;
 use crate::core::rollout::Rollout;
 use crate::core::rollout::planning::Wish;
 use crate::forge::Forge;
+use crate::handlers::estates::Estates;
 use crate::ledger::Ledger;
 use crate::store::{Change, Handled, Store};
 
@@ -37,6 +39,8 @@ pub struct App {
     pub forges: Arc<BTreeMap<ForgeHost, Arc<dyn Forge>>>,
     /// Bare mirrors, one folder a repository: `<mirrors>/<host>/<id>.git`.
     pub mirrors: PathBuf,
+    /// The roots of the newest commits.
+    pub estates: Estates,
     /// The key under which sensitive leaves enter digests.
     pub digest_key: DerivedKey,
     /// Where people open pages.

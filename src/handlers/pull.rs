@@ -2,7 +2,9 @@
 
 use anyhow::Context;
 
+use crate::core::config::project;
 use crate::core::effect::Effect;
+use crate::core::estate::{Estate, Survey, is_estate_file};
 use crate::core::gate::Base;
 use crate::core::ids::{Pull, Root, Sha};
 use crate::core::refusal::Refusal;
@@ -107,18 +109,50 @@ async fn ground(desk: &Desk, details: &PullDetails) -> anyhow::Result<Ground> {
         return Ok(Ground {
             merge_base: None,
             rules: Err(format!("the branch `{}` is gone", details.target)),
+            nothing: None,
         });
     };
     let head = desk.forge.head_ref(details.pull.number);
     let branch = format!("refs/heads/{}", details.target);
     desk.mirror.fetch(&[&kept(&head), &kept(&branch)]).await?;
+    let merge_base = merge_base(desk, &details.head, &target).await?;
+    let nothing = match &merge_base {
+        // Of a fork nothing is read that could be hard to read.
+        Some(base) if !details.is_fork() => nothing_reached(desk, base, &details.head).await,
+        Some(_) | None => Ok(None),
+    };
     Ok(Ground {
-        merge_base: merge_base(desk, &details.head, &target).await?,
+        merge_base,
+        // What cannot be read here is said by the job, which reads it too.
+        nothing: nothing.unwrap_or_default(),
         rules: desk
             .rules(&Base::of_pull(&target))
             .await?
             .map(|it| it.get().parallelism),
     })
+}
+
+/// What a change reaches when that is nothing, told from what it leaves alone: no file that says what the roots are.
+async fn nothing_reached(desk: &Desk, base: &Sha, head: &Sha) -> anyhow::Result<Option<Survey>> {
+    let changed = desk.mirror.changed(base, head).await?;
+    let says_roots = |it: &String| is_estate_file(it) || it == project::FILE;
+    if changed.iter().any(says_roots) {
+        return Ok(None);
+    }
+    let Ok(project) = desk.project(head).await? else {
+        return Ok(None);
+    };
+    let files = desk.mirror.texts(head, is_estate_file).await?;
+    let Ok(estate) = Estate::read(&files, &project) else {
+        return Ok(None);
+    };
+    let reach = estate.reach(&changed);
+    let is_nothing = reach.members.is_empty();
+    Ok(is_nothing.then(|| Survey {
+        estate,
+        reach,
+        ..Survey::default()
+    }))
 }
 
 /// The head may have moved since the forge was asked; then its own event is on the way.

@@ -1,12 +1,12 @@
 //! A branch moved: the default branch's push starts a rollout of what it reaches.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use anyhow::Context;
 use jiff::Timestamp;
 
 use crate::core::effect::{Effect, Status, StatusContext, StatusState};
-use crate::core::estate::{Estate, is_estate_file};
 use crate::core::ids::{Actor, Branch, Pull, PullNumber, Repo, Sha};
 use crate::core::rollout::pull::{PullDetails, PullState};
 use crate::core::rollout::push::{self, Brought, Ground, Pushed, Standing, Step};
@@ -37,7 +37,7 @@ pub(super) async fn pushed(app: &App, push: &Push<'_>, now: Timestamp) -> anyhow
     };
     let pushed = found(app, &desk, push, (standing.handled, after)).await;
     let pushed = pushed.context("cannot tell whose push it is")?;
-    let ground = match ground(&desk, &pushed).await? {
+    let ground = match ground(app, &desk, &pushed).await? {
         Ok(ground) => ground,
         Err(why) => return Ok(held_up(&pushed, &why)),
     };
@@ -229,22 +229,12 @@ async fn is_known(desk: &Desk, commit: &Sha) -> anyhow::Result<bool> {
 }
 
 /// Reads the pushed commit's estate and what the push reaches in it; or why nothing can be let out.
-async fn ground(desk: &Desk, pushed: &Pushed) -> anyhow::Result<Result<Ground, String>> {
-    let project = match desk.project(&pushed.after).await? {
-        Ok(project) => project,
+async fn ground(app: &App, desk: &Desk, pushed: &Pushed) -> anyhow::Result<Result<Ground, String>> {
+    let read = match app.estates.read(&desk.mirror, &pushed.after).await? {
+        Ok(read) => read,
         Err(why) => return Ok(Err(why)),
     };
-    let files = desk.mirror.texts(&pushed.after, is_estate_file).await?;
-    let estate = match Estate::read(&files, &project) {
-        Ok(estate) => estate,
-        Err(errors) => {
-            return Ok(Err(errors
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(" ")));
-        }
-    };
+    let estate = Arc::clone(&read.estate);
     let reach = if is_known(desk, &pushed.before).await? {
         estate.reach(&desk.mirror.changed(&pushed.before, &pushed.after).await?)
     } else {
@@ -253,7 +243,7 @@ async fn ground(desk: &Desk, pushed: &Pushed) -> anyhow::Result<Result<Ground, S
     Ok(Ok(Ground {
         estate,
         reach,
-        parallelism: project.parallelism,
+        parallelism: read.project.parallelism,
     }))
 }
 

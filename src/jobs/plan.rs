@@ -10,7 +10,7 @@ use crate::jobs::{Site, report};
 
 /// Finds what a change reaches and plans it; with `only`, no more than those roots of it.
 pub(super) async fn run(mut site: Site, source: &Source, only: &[Root]) -> anyhow::Result<Report> {
-    let survey = source.survey().await?;
+    let (survey, before) = source.survey().await?;
     let reads = survey.estate.roots.iter();
     site.checkout.reads = reads
         .map(|(root, facts)| (root.clone(), facts.reads.clone()))
@@ -29,7 +29,6 @@ pub(super) async fn run(mut site: Site, source: &Source, only: &[Root]) -> anyho
         .engine
         .plan(&site.checkout, &members, Lock::Leave)
         .await?;
-    let before = source.before(&survey).await?;
     for Planned { root, result } in &mut plans {
         if let PlanResult::Made(draft) = result {
             draft

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 
@@ -12,6 +13,13 @@ use crate::core::job::{JobSpec, Work};
 use crate::engine::Checkout;
 use crate::git::{self, Repository};
 use crate::runner::Runner;
+
+/// The pauses after fetches that failed; the one after the last of them counts.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
 
 /// The commit a job works on and the one it is compared with, both in one repository without history.
 pub(super) struct Source {
@@ -62,51 +70,68 @@ impl Source {
         &self.project
     }
 
-    /// The touched roots as they were at the base, as far as that can be read.
-    pub(super) async fn before(&self, survey: &Survey) -> anyhow::Result<Estate> {
-        let touched = &survey.reach.touched;
-        let keep = |path: &str| is_estate_file(path) && is_in(touched, path);
+    /// The commit's roots and what it reaches of them, compared with its base; and the roots it touches or takes away
+    /// as they were there.
+    pub(super) async fn survey(&self) -> anyhow::Result<(Survey, Estate)> {
+        let estate = Estate::read(&self.files, &self.project).map_err(|errors| all(&errors))?;
+        let changed = self.repository.changed(&self.base, &self.commit).await?;
+        let reach = estate.reach(&changed);
+        let before = self.before(&reach.touched, &changed).await?;
+        let taken_away = estate.taken_away(&before);
+        let survey = Survey {
+            estate,
+            reach,
+            taken_away,
+        };
+        Ok((survey, before))
+    }
+
+    /// Roots at the base, as far as they can be read: the touched ones, those whose files changed, and all of them when
+    /// other directories were roots there.
+    async fn before(&self, touched: &BTreeSet<Root>, changed: &[String]) -> anyhow::Result<Estate> {
+        let there = read_project(&self.repository, &self.base).await;
+        let roots = there.unwrap_or_default().roots;
+        let has_other_roots = roots != self.project.roots;
+        let folders: BTreeSet<&str> = (touched.iter().map(Root::as_str))
+            .chain(changed.iter().map(|it| folder_of(it)))
+            .collect();
+        let keep = |path: &str| {
+            is_estate_file(path) && (has_other_roots || folders.contains(folder_of(path)))
+        };
         let files = self.repository.texts(&self.base, keep).await?;
         let project = Project {
-            roots: self.project.roots.clone(),
+            roots,
             ..Project::default()
         };
         Ok(Estate::read(&files, &project).unwrap_or_default())
     }
-
-    /// The commit's roots and what it reaches of them, compared with its base.
-    pub(super) async fn survey(&self) -> anyhow::Result<Survey> {
-        let estate = Estate::read(&self.files, &self.project).map_err(|errors| all(&errors))?;
-        let changed = self.repository.changed(&self.base, &self.commit).await?;
-        let reach = estate.reach(&changed);
-        Ok(Survey { estate, reach })
-    }
 }
 
-/// Whether a path is a file of one of some roots' own folders.
-fn is_in(roots: &BTreeSet<Root>, path: &str) -> bool {
-    let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
-    roots.iter().any(|it| it.as_str() == folder)
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(".", |(folder, _)| folder)
 }
 
-/// Checks the commits out. A fetch that fails may have met a server that restarts, so the spec is asked for again, which
-/// waits until the server is back, and the fetch is made once more.
+/// Checks the commits out. A fetch that fails may have met a server that restarts, so after a pause the spec is asked
+/// for again, which waits until the server is back, and the fetch is made again.
 async fn fetched(
     runner: &Runner,
     checkout: &Checkout,
     commits: &[&Sha],
 ) -> anyhow::Result<Repository> {
     let remote = runner.remote()?;
-    let error = match git::checkout(&checkout.dir, &remote, commits).await {
-        Ok(repository) => return Ok(repository),
-        Err(error) => error,
-    };
-    tracing::warn!(
-        error = format!("{error:#}"),
-        "the commit could not be fetched, trying once more"
-    );
-    runner.spec().await?;
-    tokio::fs::remove_dir_all(&checkout.dir).await?;
+    for pause in PAUSES {
+        let error = match git::checkout(&checkout.dir, &remote, commits).await {
+            Ok(repository) => return Ok(repository),
+            Err(error) => error,
+        };
+        tracing::warn!(
+            error = format!("{error:#}"),
+            "the commit could not be fetched, trying again"
+        );
+        tokio::time::sleep(pause).await;
+        runner.spec().await?;
+        tokio::fs::remove_dir_all(&checkout.dir).await?;
+    }
     git::checkout(&checkout.dir, &remote, commits).await
 }
 

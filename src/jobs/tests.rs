@@ -243,9 +243,9 @@ async fn a_state_that_cannot_be_uploaded_outlives_the_job() {
 }
 
 #[tokio::test]
-async fn a_fetch_that_meets_a_server_which_restarts_is_made_once_more() {
+async fn a_fetch_that_meets_a_server_which_restarts_is_made_again() {
     for tool in tools() {
-        for (refused, outcome) in [(1, Outcome::Waiting), (2, Outcome::Failed)] {
+        for (refused, outcome) in [(3, Outcome::Waiting), (4, Outcome::Failed)] {
             let world = World::new(tool.clone(), &[("net", &resource("1"))]).await;
             world.server.state().fetches_refused = refused;
             assert_eq!(world.wave(&["net"]).await.unwrap(), outcome, "{refused}");
@@ -331,6 +331,39 @@ async fn a_change_that_moves_a_state_is_remarked() {
             .map(|it| it.root.to_string())
             .collect();
         assert_eq!(remarked, ["old"]);
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_a_change_takes_away_is_said_with_its_state() {
+    for tool in tools() {
+        let bring = |work: &Path| fs::remove_dir_all(work.join("old")).unwrap();
+        let world = World::bringing(tool, bring).await;
+        world.carry_out().await.unwrap();
+        let survey = world.report().survey.unwrap();
+        let gone: Vec<_> = survey.taken_away.into_iter().collect();
+        let (root, state) = &gone[0];
+        assert_eq!(
+            (gone.len(), root.as_str(), survey.reach.members.len()),
+            (1, "old", 0)
+        );
+        assert!(
+            state.as_ref().unwrap().key.ends_with("old.tfstate"),
+            "{state:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_the_rules_no_longer_name_is_taken_away_too() {
+    for tool in tools() {
+        let bring =
+            |work: &Path| fs::write(work.join("tidegate.yml"), "roots: [\"new/*\"]\n").unwrap();
+        let world = World::bringing(tool, bring).await;
+        world.carry_out().await.unwrap();
+        let survey = world.report().survey.unwrap();
+        let gone: Vec<_> = survey.taken_away.keys().map(Root::as_str).collect();
+        assert_eq!(gone, ["old"]);
     }
 }
 

@@ -6,8 +6,8 @@
 //! back, and losing a server loses none. A write is a commit on top of the tip that was read; the forge refuses it
 //! when somebody else was faster, and then it is made again on what they wrote.
 
+mod line;
 mod look;
-mod record;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,8 +20,8 @@ use crate::core::gate::lines::Facts;
 use crate::core::ids::{Branch, Op, Sha};
 use crate::git::{Identity, Mirror, NewCommit, Push};
 
+pub use crate::ledger::line::{Acceptance, NewLine};
 pub use crate::ledger::look::Look;
-pub use crate::ledger::record::{Acceptance, Record};
 
 /// The branch that holds the ledger, in every repository.
 const BRANCH: &str = "chant/lifecycle";
@@ -83,12 +83,12 @@ impl Ledger {
 
     /// Records facts, each once by its id, in one commit on top of what is there.
     pub async fn append(&self, facts: &[Fact]) -> anyhow::Result<Appended> {
-        let records: Vec<Record> = facts.iter().map(Record::from).collect();
+        let records: Vec<NewLine> = facts.iter().map(NewLine::from).collect();
         self.write(&records).await
     }
 
     /// Puts lines on the ledger, each once by its id, in one commit on top of what is there.
-    pub async fn write(&self, records: &[Record]) -> anyhow::Result<Appended> {
+    pub async fn write(&self, records: &[NewLine]) -> anyhow::Result<Appended> {
         for attempt in 1..=TRIES {
             let tip = self.tip().await?;
             let Some(commit) = self.commit(tip.as_ref(), records).await? else {
@@ -109,7 +109,7 @@ impl Ledger {
     pub async fn write_on(
         &self,
         tip: Option<&Sha>,
-        records: &[Record],
+        records: &[NewLine],
     ) -> anyhow::Result<Option<Sha>> {
         let commit = self.commit(tip, records).await?;
         let commit = commit.context("there is nothing to write")?;
@@ -120,7 +120,7 @@ impl Ledger {
     }
 
     /// A commit of the records that are not there yet, on top of a tip; none when all are.
-    async fn commit(&self, tip: Option<&Sha>, records: &[Record]) -> anyhow::Result<Option<Sha>> {
+    async fn commit(&self, tip: Option<&Sha>, records: &[NewLine]) -> anyhow::Result<Option<Sha>> {
         let files = self.with(tip, records).await?;
         if files.is_empty() {
             return Ok(None);
@@ -139,7 +139,7 @@ impl Ledger {
         &self,
         commit: &Sha,
         tip: Option<&Sha>,
-        records: &[Record],
+        records: &[NewLine],
     ) -> anyhow::Result<Push> {
         let pushed = self.mirror.push_child(&self.branch, commit, tip).await;
         pushed.with_context(|| failure(records))
@@ -204,11 +204,11 @@ impl Ledger {
     async fn with(
         &self,
         tip: Option<&Sha>,
-        records: &[Record],
+        records: &[NewLine],
     ) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
         let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut changed: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-        for Record { path, id, line, .. } in records {
+        for NewLine { path, id, line, .. } in records {
             if let (Some(tip), false) = (tip, files.contains_key(path)) {
                 files.insert(path.clone(), self.bytes(tip, path).await?);
             }
@@ -237,7 +237,7 @@ fn push_line(file: &mut Vec<u8>, line: &str) {
     file.extend_from_slice(line.as_bytes());
 }
 
-fn subject(records: &[Record]) -> String {
+fn subject(records: &[NewLine]) -> String {
     let first = records.first().map(|it| it.subject.clone());
     let first = first.unwrap_or_default();
     match records.len() {
@@ -246,7 +246,7 @@ fn subject(records: &[Record]) -> String {
     }
 }
 
-fn failure(records: &[Record]) -> String {
+fn failure(records: &[NewLine]) -> String {
     let mut paths: Vec<_> = records.iter().map(|it| it.path.as_str()).collect();
     paths.dedup();
     format!("cannot write {} on {BRANCH}", paths.join(" and "))

@@ -332,7 +332,7 @@ async fn approvals_after_an_unreadable_use_count_and_those_before_it_do_not() {
 
 #[tokio::test]
 async fn the_commit_says_what_was_recorded() {
-    let facts = [approval("a"), used("u")].map(|it| Record::from(&it));
+    let facts = [approval("a"), used("u")].map(|it| NewLine::from(&it));
     assert_eq!(
         subject(&facts[..1]),
         "Gate resolution record: tf-apply wave-1"

@@ -25,24 +25,22 @@ pub struct ProcessId {
 pub struct Detached {
     child: Child,
     id: ProcessId,
+    input: Vec<u8>,
 }
 
 impl Program {
     /// Starts it with both outputs in `log` and returns. It is on its own: no limit, no stop, no group made for it.
-    pub async fn detach(mut self, log: &File) -> io::Result<Detached> {
+    /// What it reads comes when it is fed; should we die before, its input is empty.
+    pub fn detach(mut self, log: &File) -> io::Result<Detached> {
         let input = std::mem::take(&mut self.stdin);
-        let mut child = self
+        let child = self
             .command()
             .stdin(std::process::Stdio::piped())
             .stdout(log.try_clone()?)
             .stderr(log.try_clone()?)
             .spawn()?;
         let id = ProcessId::of(child.id())?;
-        if let Some(mut pipe) = child.stdin.take() {
-            // A program that does not read its input closes the pipe; its exit code says what it thinks of that.
-            let _ = pipe.write_all(&input).await;
-        }
-        Ok(Detached { child, id })
+        Ok(Detached { child, id, input })
     }
 }
 
@@ -50,6 +48,14 @@ impl Detached {
     /// How it is found again.
     pub fn id(&self) -> ProcessId {
         self.id
+    }
+
+    /// Writes its input and closes it.
+    pub async fn feed(&mut self) {
+        if let Some(mut pipe) = self.child.stdin.take() {
+            // A program that does not read its input closes the pipe; its exit code says what it thinks of that.
+            let _ = pipe.write_all(&self.input).await;
+        }
     }
 
     /// Waits for its end.
@@ -139,6 +145,8 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Seek};
+
     use super::*;
 
     #[test]
@@ -152,7 +160,7 @@ mod tests {
     async fn a_process_is_found_by_what_was_written_down() {
         let log = tempfile::tempfile().unwrap();
         let sleep = Program::new("sleep").args(["600"]);
-        let started = sleep.detach(&log).await.unwrap();
+        let started = sleep.detach(&log).unwrap();
         let found: ProcessId = started.id().to_string().parse().unwrap();
         assert!(found.is_alive());
         found.kill();
@@ -161,13 +169,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_program_whose_starter_is_gone_before_it_was_fed_reads_nothing() {
+        let log = tempfile::tempfile().unwrap();
+        let program = Program::new("sh").args(["-c", "cat; echo over"]);
+        let mut started = program.stdin(b"secret".to_vec()).detach(&log).unwrap();
+        drop(started.child.stdin.take());
+        started.wait().await.unwrap();
+        let mut said = String::new();
+        (&log).rewind().unwrap();
+        (&log).read_to_string(&mut said).unwrap();
+        assert_eq!(said, "over\n");
+    }
+
+    #[tokio::test]
     async fn another_process_under_the_same_number_is_not_taken_for_it() {
         let log = tempfile::tempfile().unwrap();
-        let started = Program::new("sleep")
-            .args(["600"])
-            .detach(&log)
-            .await
-            .unwrap();
+        let started = Program::new("sleep").args(["600"]).detach(&log).unwrap();
         let other = ProcessId {
             started: started.id().started + 1,
             ..started.id()

@@ -78,6 +78,7 @@ pub async fn run(server: Server, stop: CancellationToken) -> anyhow::Result<()> 
     store.free_left_over().await?;
     let now = Timestamp::now();
     store.jobs.renew_all(now, server.lease()).await?;
+    ticker::find_again(&server, now).await?;
     tracing::info!(listen = %server.listen, pages = %server.listen_pages, "tidegate serves");
 
     let (mut tasks, tally) = (Tasks::new(), Tally::default());

@@ -43,12 +43,22 @@ async fn clear_away(server: &Server) {
     }
 }
 
-/// Looks at every running job; one that cannot be looked at keeps no other from it.
+/// Looks at every running job that had its time to come up.
 pub(super) async fn sweep(server: &Server, now: Timestamp) -> sqlx::Result<()> {
+    look_after_all(server, now, now - COMING_UP).await
+}
+
+/// Looks at every running job when the server starts: none of them is coming up.
+pub(super) async fn find_again(server: &Server, now: Timestamp) -> sqlx::Result<()> {
+    look_after_all(server, now, now).await
+}
+
+/// Looks at the jobs that were started until then; one that cannot be looked at keeps no other from it.
+async fn look_after_all(server: &Server, now: Timestamp, until: Timestamp) -> sqlx::Result<()> {
     let jobs = &server.app.store.jobs;
     let expired = jobs.expired(now).await?;
     for job in jobs.running().await? {
-        if job.started_at.is_none_or(|it| it > now - COMING_UP) {
+        if job.started_at.is_none_or(|it| it > until) {
             continue;
         }
         let key = &job.spec.key;
@@ -67,8 +77,16 @@ pub(super) async fn sweep(server: &Server, now: Timestamp) -> sqlx::Result<()> {
 async fn look_after(server: &Server, key: &JobKey) -> anyhow::Result<Seen> {
     let seen = server.world.executor.look(key).await?;
     // Its last word may have been stored since the jobs were read; then it is not lost.
-    if seen == Seen::Gone && find(server.app.store.jobs.running().await?, key).is_some() {
-        dispatch::lost(server, key, "Its process is gone without a word.").await?;
+    let running = find(server.app.store.jobs.running().await?, key);
+    match (seen, running) {
+        (Seen::Gone, Some(_)) => {
+            dispatch::lost(server, key, "Its process is gone without a word.").await?;
+        }
+        (Seen::Unstarted, Some(job)) => {
+            let why = "The server ended while it started the job.";
+            dispatch::again_or_lost(server, &job, why).await;
+        }
+        (Seen::Alive, _) | (_, None) => {}
     }
     Ok(seen)
 }

@@ -7,8 +7,9 @@ use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use tidegate::core::config::server::ForgeKind;
 use tidegate::core::event::Event;
+use tidegate::core::finding::Level;
 use tidegate::core::ids::RepoId;
-use tidegate::forge::{Connection, Forge, ForgeError};
+use tidegate::forge::{Checkup, Connection, Forge, ForgeError};
 
 use crate::forges::{Stage, connection};
 use crate::world::estate::replaces;
@@ -157,6 +158,39 @@ async fn the_number_of_another_repository_gets_no_token() {
         refusal.contains("does not hold the repository"),
         "{refusal}"
     );
+}
+
+/// What a check of the installation finds not to be right.
+async fn faults(stage: &Stage, hook: &str) -> Vec<String> {
+    let checkup = Checkup {
+        options: &stage.served.options,
+        hook: hook.parse().unwrap(),
+        repos: std::slice::from_ref(&stage.repo.name),
+    };
+    let findings = ForgeKind::GitHub.check(&checkup, connection(Account::App));
+    let findings = findings.await.into_iter();
+    findings
+        .filter(|it| it.level != Level::Ok)
+        .map(|it| it.what)
+        .collect()
+}
+
+#[tokio::test]
+async fn a_check_tells_what_keeps_the_app_from_working() {
+    let stage = stage().await;
+    let config = stage.site.ask_as_app(Method::GET, "/app/hook/config").await;
+    let hook = config["url"].as_str().unwrap();
+    assert_eq!(faults(&stage, hook).await, [""; 0]);
+    let elsewhere = faults(&stage, "https://tide.acme.example/webhooks/github").await;
+    assert!(elsewhere[0].contains(hook), "{elsewhere:?}");
+    let id = stage.site.installation().await;
+    let path = format!("/app/installations/{id}/suspended");
+    stage.site.ask_as_app(Method::PUT, &path).await;
+    let suspended = "the app's installation on acme/infra is suspended";
+    assert_eq!(faults(&stage, hook).await, [suspended]);
+    stage.site.have_repo(false, id).await;
+    let missing = "the app is not installed on acme/infra";
+    assert_eq!(faults(&stage, hook).await, [missing]);
 }
 
 #[tokio::test]

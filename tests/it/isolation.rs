@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
+use tidegate::core::hidden::Hidden;
 use tidegate::process;
 
 use crate::world::World;
@@ -85,6 +86,7 @@ impl Home {
                 "PATH",
                 format!("{}:/usr/bin:/bin", self.path("bin").display()),
             )
+            .env("TIDEGATE_LOG", "trace")
             .env("TF_VAR_server", "only-the-server-knows")
             .env("TIDEGATE_KEY_OF_OLD", "only-the-server-knows")
             .stdin(Stdio::null())
@@ -131,7 +133,8 @@ impl Home {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = kill(Pid::from_raw(self.0.id().cast_signed()), Signal::SIGTERM);
+        // Leaving in order it would wait for the forge, which cannot answer while a test waits here.
+        let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
@@ -159,31 +162,71 @@ fn is_root() -> bool {
     is_root
 }
 
+/// A server with its forge, and a pull request that it plans.
+struct Stage {
+    server: Server,
+    site: Site,
+    home: Home,
+}
+
+impl Stage {
+    /// Starts a server whose jobs run under an executor.
+    async fn start(executor: &str) -> Self {
+        let home = Home::new();
+        let site = Site::delivering_to(format!("http://{}/webhooks/github", home.listen)).await;
+        home.write_server_file(&site.address, executor);
+        if let Some(tool) = tidegate::engine::found_tool() {
+            copy(&process::find(&tool).unwrap(), &home.path("bin").join(tool));
+        }
+        let server = home.start(home.serve()).await;
+        site.push("ada", "main", "README.md").await;
+        Self { server, site, home }
+    }
+
+    /// Opens a pull request that brings some files.
+    async fn propose(&self, files: &[(&str, String)]) -> u64 {
+        for (path, text) in files {
+            let path = self.site.checkout().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        self.site.commit("Look around").await;
+        self.site.publish("ada", REPO, "spy").await;
+        self.site.open("ada", "spy").await
+    }
+
+    /// The line of the note that holds some words, once it is there.
+    async fn line_with(&self, pull: u64, words: &str) -> String {
+        let start = Instant::now();
+        loop {
+            let comments = self.site.comments(pull).await;
+            let mut lines = comments.iter().flat_map(|(_, it)| it.lines());
+            if let Some(line) = lines.find(|it| it.contains(words)) {
+                return line.to_owned();
+            }
+            assert!(start.elapsed() < PATIENCE, "{comments:#?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
 /// Has a pull request's Terraform look at what the server keeps, under an executor; answers what it saw, in the order
 /// of [`SPIED`].
 async fn spied_with(executor: &str) -> Option<String> {
-    let tool = estate::tool().filter(|_| is_root())?;
-    let home = Home::new();
-    copy(&process::find(&tool).unwrap(), &home.path("bin").join(tool));
-    let site = Site::delivering_to(format!("http://{}/webhooks/github", home.listen)).await;
-    home.write_server_file(&site.address, executor);
-    let server = home.start(home.serve()).await;
-    site.push("ada", "main", "README.md").await;
+    estate::tool().filter(|_| is_root())?;
+    let stage = Stage::start(executor).await;
+    let home = &stage.home;
     let spied = [
-        PathBuf::from(format!("/proc/{}/environ", server.0.id())),
+        PathBuf::from(format!("/proc/{}/environ", stage.server.0.id())),
         home.path("data/tidegate.db"),
         home.path("data/key"),
         home.path("token"),
         home.path("server.log"),
     ];
     assert_eq!(spied.len(), SPIED.len());
-    let root = site.checkout().join("spy");
-    fs::create_dir(&root).unwrap();
-    fs::write(root.join("main.tf"), spy(&spied)).unwrap();
-    site.commit("Look around").await;
-    site.publish("ada", REPO, "spy").await;
-    let pull = site.open("ada", "spy").await;
-    Some(answer(&site, pull).await)
+    let pull = stage.propose(&[("spy/main.tf", spy(&spied))]).await;
+    let line = stage.line_with(pull, "saw: ").await;
+    Some(line.split('"').nth(1).unwrap().to_owned())
 }
 
 fn spy(paths: &[PathBuf]) -> String {
@@ -191,23 +234,6 @@ fn spy(paths: &[PathBuf]) -> String {
         "terraform {{\n  backend \"local\" {{}}\n}}\noutput \"saw\" {{\n  \
          value = join(\" \", [for path in {paths:?} : can(filebase64(path)) ? \"open\" : \"closed\"])\n}}\n"
     )
-}
-
-/// What the note says of the output, once it is there.
-async fn answer(site: &Site, pull: u64) -> String {
-    let start = Instant::now();
-    loop {
-        let comments = site.comments(pull).await;
-        let line = comments
-            .iter()
-            .flat_map(|(_, it)| it.lines())
-            .find(|it| it.contains("saw"));
-        if let Some(words) = line.and_then(|it| it.split('"').nth(1)) {
-            return words.to_owned();
-        }
-        assert!(start.elapsed() < PATIENCE, "{comments:#?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
 
 #[tokio::test]
@@ -225,6 +251,60 @@ async fn a_plan_of_the_servers_own_user_reads_all_that_the_server_keeps() {
         return;
     };
     assert_eq!(saw, ["open"; SPIED.len()].join(" "), "{SPIED:?}");
+}
+
+#[tokio::test]
+async fn a_log_of_everything_holds_no_secret() {
+    if estate::tool().is_none() {
+        return;
+    }
+    let stage = Stage::start("local").await;
+    let pull = stage.propose(&[("spy/main.tf", spy(&[]))]).await;
+    stage.line_with(pull, "saw: ").await;
+    let log = fs::read_to_string(stage.home.path("server.log")).unwrap();
+    assert!(log.contains("TRACE") && log.contains("/api/v3/"), "{log}");
+    let token = token("tide");
+    let secrets = [token.as_str(), SECRET, "only-the-server-knows"];
+    let hidden = Hidden::new(secrets.map(|it| (it, it)));
+    let told: Vec<&str> = log.lines().filter(|it| hidden.are_in(it)).collect();
+    assert!(told.is_empty(), "{told:#?}");
+}
+
+#[tokio::test]
+async fn what_a_plan_leaves_behind_does_not_outlive_its_job() {
+    let stage = Stage::start("local").await;
+    // So long that nobody else sleeps as long.
+    let long = format!("{}", 900_000_000 + stage.server.0.id());
+    let commands =
+        "roots: [spy]\ncommands:\n  plan: [sh, spy/plan.sh, \"{plan}\"]\n  apply: [\"true\"]\n";
+    let said = format!("{{\"planDigest\": \"sha256:{}\"}}", "7".repeat(64));
+    let plan = format!("setsid sleep {long} < /dev/null &\nsleep 0.1\necho '{said}' > \"$1\"\n");
+    let files = [
+        ("tidegate.yml", commands.to_owned()),
+        ("spy/plan.sh", plan),
+        ("spy/main.tf", String::new()),
+    ];
+    let pull = stage.propose(&files).await;
+    stage.line_with(pull, "777777777777").await;
+    let start = Instant::now();
+    while let Some(left) = sleeper(&long) {
+        if start.elapsed() > PATIENCE {
+            kill(left, Signal::SIGKILL).unwrap();
+            panic!("it lives on");
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Who sleeps that long.
+fn sleeper(long: &str) -> Option<Pid> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let mut numbers = processes.filter_map(|it| it.file_name().to_str()?.parse().ok());
+    let sleeps = |id: &i32| {
+        let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        line == format!("sleep\0{long}\0").as_bytes()
+    };
+    numbers.find(sleeps).map(Pid::from_raw)
 }
 
 #[tokio::test]

@@ -66,7 +66,9 @@ async fn a_use_taken_off_the_ledger_wakes_no_approval_before_somebody_accepts_th
 
     let accepted = world.accept_the_ledger(&[]).await;
     assert_eq!(accepted.code, Some(2), "{}", accepted.stderr);
-    let accepted: Ran = world.accept_the_ledger(&["--yes", "--by", "grace", "--json"]).await;
+    let accepted: Ran = world
+        .accept_the_ledger(&["--yes", "--by", "grace", "--json"])
+        .await;
     assert_eq!(accepted.code, Some(0), "{}", accepted.stderr);
     let said = accepted.json();
     assert_eq!(

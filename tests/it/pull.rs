@@ -116,6 +116,7 @@ async fn a_change_of_the_docs_has_nothing_to_do() {
     let Some(mut world) = World::on_github().with_gate("always").await else {
         return;
     };
+    let jobs = world.stored("jobs").await;
     let pull = world
         .open("describe it", writes("README.md", "# Infra\n"))
         .await;
@@ -123,7 +124,6 @@ async fn a_change_of_the_docs_has_nothing_to_do() {
     assert_eq!(plan, "success: this change reaches no root");
     let apply = world.status(&pull.head, "tidegate/apply").await;
     assert_eq!(apply, "success: nothing to apply");
-    let jobs = world.stored("jobs").await;
     let commit = world.merge(&pull).await;
     let merged = world.status(&commit, "tidegate/apply").await;
     assert_eq!(merged, "success: no root is reached: nothing to do");

@@ -109,6 +109,10 @@ fn checkup<'a>(
 
 async fn look_at(checkup: &Checkup<'_>, home: &Path, http: reqwest::Client) -> Vec<Finding> {
     let forge = checkup.options;
+    let what = match forge.account {
+        Account::Token { .. } => "token",
+        Account::App { .. } => "app key",
+    };
     let secret = match serve::read_account(&forge.account, home) {
         Ok(secret) => secret,
         Err(error) => {
@@ -121,7 +125,7 @@ async fn look_at(checkup: &Checkup<'_>, home: &Path, http: reqwest::Client) -> V
             return vec![Finding::fail(forge.host(), format!("{error:#}"), hint)];
         }
     };
-    let mut findings = home::secret_mode("token", &home.join(forge.account.file()));
+    let mut findings = home::secret_mode(what, &home.join(forge.account.file()));
     let connection = Connection {
         secret,
         http,

@@ -354,6 +354,47 @@ fn what_help_shows_can_be_said() {
     }
 }
 
+/// Every way to write a usage: with and without what stands in brackets, and each of what `or` parts.
+fn written(usage: &str) -> Vec<String> {
+    if let Some((before, rest)) = usage.split_once('[') {
+        let (inside, after) = rest.split_once(']').unwrap();
+        let choices = inside
+            .split(" or ")
+            .map(|it| format!("{before}{it}{after}"));
+        let without = format!("{}{after}", before.trim_end());
+        return choices
+            .chain([without])
+            .flat_map(|it| written(&it))
+            .collect();
+    }
+    let filled = usage
+        .replace("<n>", "2")
+        .replace("root…", "network prod/app");
+    vec![filled.replace("digest", "1f0c2ab9")]
+}
+
+#[test]
+fn every_way_that_help_shows_is_read() {
+    use crate::core::config::project::ApprovalRules;
+    use crate::core::gate::Policy;
+    for spelling in [Spelling::Bare, Spelling::Prefixed] {
+        let help = help(&Allowed {
+            gate: Policy::default(),
+            approval: ApprovalRules::default(),
+            spelling,
+        });
+        let usages = help
+            .lines()
+            .filter_map(|it| it.strip_prefix("| `")?.split_once('`'));
+        let ways: Vec<_> = usages.flat_map(|(usage, _)| written(usage)).collect();
+        assert!(ways.len() > 10, "{ways:?}");
+        for way in ways {
+            let read = read(&way);
+            assert!(matches!(read.as_slice(), [Ok(_)]), "{way}: {read:?}");
+        }
+    }
+}
+
 fn some_root() -> impl Strategy<Value = Root> {
     "[a-zA-Z0-9_.+]{1,8}(/[a-zA-Z0-9_.+é-]{1,8}){0,2}"
         .prop_filter_map("a root", |it| Root::try_from(it).ok())

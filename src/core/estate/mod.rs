@@ -6,6 +6,7 @@ pub mod binding;
 mod blocks;
 pub mod error;
 mod folder;
+mod gone;
 mod graph;
 mod moved;
 mod paths;
@@ -79,6 +80,9 @@ pub struct ReachedWave {
 pub struct Survey {
     pub estate: Estate,
     pub reach: Reach,
+    /// Roots that the change takes away, with the place where their state stays, as far as it can be told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub taken_away: BTreeMap<Root, Option<address::StateAddress>>,
 }
 
 /// Sentences, each once, in a stable order.

@@ -10,7 +10,7 @@ impl Estate {
     /// part by part; a root at `.` is touched by anything.
     ///
     /// The paths of a root that the change deletes whole touch nothing by themselves, because the root is no longer
-    /// there; callers that care compare with the estate before the change.
+    /// there; [`Estate::taken_away`] tells of it.
     pub fn reach(&self, changed: &[String]) -> Reach {
         let mut watchers: HashMap<&str, Vec<&Root>> = HashMap::new();
         for (root, facts) in &self.roots {

@@ -7,6 +7,7 @@
 mod change;
 pub mod diff;
 mod fit;
+mod gone;
 mod plan;
 mod radius;
 pub mod reply;
@@ -83,7 +84,7 @@ pub fn pull_note(input: &PullNote) -> Note {
             },
         ) => {
             if survey.reach.members.is_empty() {
-                return short(input, nothing_reached(head));
+                return short(input, nothing_reached(head) + &gone::said(survey));
             }
             let planned = Planned {
                 survey,
@@ -157,7 +158,11 @@ fn nothing_reached(head: &Sha) -> String {
 
 fn plan_head(input: &PullNote, head: &Sha, waves: &[WaveView]) -> String {
     let totals = waves.iter().map(WaveView::totals).sum();
-    let doing = doing(&totals).unwrap_or_else(|| "nothing to change".to_owned());
+    let unplanned: usize = waves.iter().map(|it| it.unplanned.len()).sum();
+    let doing = doing(&totals).unwrap_or_else(|| match unplanned {
+        0 => "nothing to change".to_owned(),
+        _ => format!("{} could not be planned", count(unplanned, "root")),
+    });
     let now = &input.memory.details.head;
     let stale = if now == head {
         String::new()
@@ -209,6 +214,7 @@ fn body(input: &PullNote, head: String, waves: &[WaveView]) -> Parts {
         parts.add(Rank::Call, how_to_plan_again(input));
     }
     change::add_destroys(&mut parts, waves);
+    gone::add(&mut parts, &input.memory.planning);
     table::add(&mut parts, waves);
     for wave in waves {
         parts.add(Rank::Call, wave.call.clone().unwrap_or_default());

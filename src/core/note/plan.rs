@@ -7,6 +7,7 @@ use crate::core::estate::Survey;
 use crate::core::gate::Policy;
 use crate::core::ids::{Digest, Root, WaveNumber};
 use crate::core::note::PullNote;
+use crate::core::note::gone;
 use crate::core::note::text::{code, count, names};
 use crate::core::note::wave::{Approvers, WaveView, doing};
 use crate::core::plan::{Plan, Totals};
@@ -217,10 +218,11 @@ fn plans_again(members: &[&Root], planned: &Planned) -> String {
 pub(super) fn summary(planned: &Planned, waves: &[WaveView]) -> (StatusState, String) {
     let roots = planned.survey.reach.members.len();
     if roots == 0 {
-        return (
-            StatusState::Success,
-            "this change reaches no root".to_owned(),
-        );
+        let words = match gone::in_short(planned.survey) {
+            Some(gone) => format!("this change {gone}"),
+            None => "this change reaches no root".to_owned(),
+        };
+        return (StatusState::Success, words);
     }
     if let Some(first) = planned.unplanned.first() {
         let number = planned.unplanned.len();
@@ -239,5 +241,6 @@ pub(super) fn summary(planned: &Planned, waves: &[WaveView]) -> (StatusState, St
         Some(doing) if unchanged == 0 => format!("{scope}: {doing}"),
         Some(doing) => format!("{scope}: {doing}, {unchanged} unchanged"),
     };
-    (StatusState::Success, words)
+    let gone = gone::in_short(planned.survey).map_or_else(String::new, |it| format!("; {it}"));
+    (StatusState::Success, words + &gone)
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::core::estate::address::StateAddress;
 use crate::core::ids::{Gate, RepoId};
 use crate::core::job::{Applied, Moved};
 use crate::core::note::fit::chars;
@@ -263,6 +264,33 @@ fn nothing_reached_is_one_calm_sentence() {
     check_note(
         "nothing-reached",
         &Case::planned(survey(&[], &[]), Vec::new()),
+    );
+}
+
+#[test]
+fn a_root_that_is_taken_away_stands_in_the_open() {
+    let state = |key: &str| StateAddress {
+        backend: "s3".to_owned(),
+        account: None,
+        bucket: Some("acme".to_owned()),
+        key: key.to_owned(),
+    };
+    let mut case = Case::planned(survey(&[], &[]), Vec::new());
+    case.take_away(&[("edge", Some(state("edge"))), ("old/dns", None)]);
+    check_note("taken-away", &case);
+    let status = status::of_plan(&case.input());
+    let said = "this change takes 2 roots away and destroys nothing of it";
+    assert_eq!(status.description, said);
+
+    let mut case = open_case();
+    case.take_away(&[("edge", Some(state("@acme`</details>")))]);
+    let note = case.note().text;
+    check_shape(&note, case.max_chars).unwrap();
+    assert!(note.contains("**Takes 1 root away"), "{note}");
+    let status = status::of_plan(&case.input()).description;
+    assert!(
+        status.ends_with("; takes 1 root away and destroys nothing of it"),
+        "{status}"
     );
 }
 

@@ -66,7 +66,7 @@ pub(super) fn prose(text: &str) -> String {
 pub(super) fn sentences(text: &str) -> String {
     const MOST: usize = 20;
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
-    let first = prose(lines.next().unwrap_or_default());
+    let first = capitalised(&prose(lines.next().unwrap_or_default()));
     let rest: Vec<&str> = lines.collect();
     let items: String = rest
         .iter()
@@ -79,6 +79,15 @@ pub(super) fn sentences(text: &str) -> String {
     };
     let gap = if rest.is_empty() { "" } else { "\n" };
     format!("{first}{gap}{items}{more}")
+}
+
+/// A sentence with its capital; what starts with a name, such as a path or code, stays as it is.
+fn capitalised(sentence: &str) -> String {
+    let word = sentence.split(' ').next().unwrap_or_default();
+    if word.is_empty() || !word.bytes().all(|it| it.is_ascii_lowercase()) {
+        return sentence.to_owned();
+    }
+    format!("{}{}", sentence[..1].to_ascii_uppercase(), &sentence[1..])
 }
 
 /// Text without any meaning in Markdown. The zero-width space after a sign keeps forges from making mentions,

@@ -1,6 +1,7 @@
 //! What to do about a pull request's head: plan it, leave it, or say why it is never planned.
 
 use crate::core::command::Command;
+use crate::core::estate::Survey;
 use crate::core::ids::{Actor, Attempt, Root, Sha};
 use crate::core::job::{JobKey, JobSpec, Work};
 use crate::core::refusal::Refusal;
@@ -13,6 +14,8 @@ pub struct Ground {
     pub merge_base: Option<Sha>,
     /// Runs planned at once, or why the rules at the target's tip cannot be read.
     pub rules: Result<u32, String>,
+    /// What the change reaches, where it can be seen without a job that this is nothing.
+    pub nothing: Option<Survey>,
 }
 
 /// Why a head is looked at.
@@ -56,6 +59,12 @@ pub fn look(memory: Option<PullMemory>, details: PullDetails, ground: &Ground, w
         Wish::Event | Wish::Pushed { .. } => Vec::new(),
         Wish::Again { only } => only,
     };
+    if let Some(survey) = &ground.nothing {
+        return Step {
+            cancel: running,
+            ..memory.reaches_nothing(base, survey.clone())
+        };
+    }
     memory.kept = memory.keep(&again).filter(|_| is_known);
     memory.attempt = Attempt(memory.attempt.0 + 1);
     memory.base = Some(base.clone());
@@ -158,6 +167,19 @@ impl PullMemory {
         }
     }
 
+    /// There is nothing to plan in its head, which needs no job.
+    fn reaches_nothing(mut self, base: Sha, survey: Survey) -> Step {
+        self.base = Some(base);
+        self.kept = None;
+        self.planning = Planning::Done {
+            head: self.details.head.clone(),
+            survey,
+            plans: Vec::new(),
+            unplanned: Vec::new(),
+        };
+        Step::nothing(self)
+    }
+
     /// Nothing of it is planned, for this reason.
     fn rest(mut self, why: String) -> Step {
         let cancel = self.running_job();
@@ -182,9 +204,13 @@ impl Step {
 
     /// Why a head that somebody asked to have planned is not.
     pub fn refusal(&self) -> Option<Refusal> {
+        let is_open = self.memory.details.state == PullState::Open;
         let why = match (&self.start, &self.memory.planning) {
             (Some(_), _) => return None,
             (None, Planning::Not { why }) => why.as_str(),
+            (None, Planning::Done { .. }) if is_open => {
+                "This change reaches no root, so there is nothing to plan."
+            }
             (None, Planning::Running { .. } | Planning::Done { .. } | Planning::Failed { .. }) => {
                 "The pull request is merged. Its waves plan before they apply."
             }

@@ -1,6 +1,7 @@
 //! What a push to the default branch starts: nothing, or a rollout of what it reaches.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -100,7 +101,7 @@ impl Standing {
 /// What the pushed commit is made of, and which of it the push reaches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ground {
-    pub estate: Estate,
+    pub estate: Arc<Estate>,
     pub reach: Reach,
     /// Runs planned or applied at once, as the pushed commit has it.
     pub parallelism: u32,

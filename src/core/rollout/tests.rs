@@ -94,6 +94,7 @@ pub(super) fn survey() -> Survey {
             touched: members.clone(),
             members,
         },
+        taken_away: std::collections::BTreeMap::new(),
     }
 }
 

@@ -73,9 +73,7 @@ impl Failure {
 
 fn clauses(complaints: &[Complaint], ran: &Ran, text: &str) -> String {
     if complaints.is_empty() {
-        let ended = ran
-            .code()
-            .map_or("it was killed".to_owned(), |it| format!("exit code {it}"));
+        let ended = ran.ended();
         let said = text.lines().rfind(|it| !it.trim().is_empty());
         return said.map_or(ended.clone(), |it| {
             format!("{} ({ended})", it.trim().trim_end_matches('.'))

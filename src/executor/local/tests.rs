@@ -182,9 +182,19 @@ async fn a_job_deaf_to_interrupts_is_killed_with_all_it_started() {
 }
 
 #[tokio::test]
-async fn a_job_nobody_started_is_gone() {
-    let place = Place::new("true");
-    assert_eq!(place.local.look(&job(1).key).await.unwrap(), Seen::Gone);
+async fn a_job_whose_server_died_while_it_was_started_is_started_by_the_next() {
+    let place = Place::new("echo started");
+    let folder = place.local.folder_of(&job(1).key);
+    // What is there when the server dies before it wrote down which process it is.
+    fs::create_dir_all(folder.join(WORK)).unwrap();
+    fs::write(folder.join(LOG), "").unwrap();
+    fs::write(folder.join(WRITTEN), "4").unwrap();
+    let again = place.reopen();
+    let key = job(1).key;
+    assert_eq!(again.look(&key).await.unwrap(), Seen::Unstarted);
+    place.start(&job(1)).await;
+    assert_eq!(place.ended(&job(1)).await, "0");
+    assert_eq!(place.read(&job(1), LOG), "started\n");
 }
 
 #[tokio::test]

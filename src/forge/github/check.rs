@@ -61,13 +61,16 @@ impl Seen {
 
 /// Asks who we are, and looks at the repositories; nothing else is asked of a GitHub that does not know us.
 pub(in crate::forge) async fn check(github: &GitHub, checkup: &Checkup<'_>) -> Vec<Finding> {
+    if let Some(findings) = github.client.check_app(checkup).await {
+        return findings;
+    }
     let name = checkup.name();
     let mut findings = match github.me().await {
         Ok(me) => vec![Finding::ok(&name, format!("we are {} there", me.login))],
         Err(error) => return vec![stranger(&name, &error)],
     };
-    let (exact, globs) = wanted(checkup);
-    for repo in &exact {
+    let globs = checkup.patterns();
+    for repo in &checkup.exact_repos() {
         findings.extend(look_at(github, checkup, repo).await);
     }
     if !globs.is_empty() {
@@ -78,16 +81,6 @@ pub(in crate::forge) async fn check(github: &GitHub, checkup: &Checkup<'_>) -> V
         }
     }
     findings
-}
-
-/// Repositories to look at one by one, and patterns.
-fn wanted(checkup: &Checkup) -> (Vec<String>, Vec<String>) {
-    if !checkup.repos.is_empty() {
-        let names = checkup.repos.iter().map(ToString::to_string);
-        return (names.collect(), Vec::new());
-    }
-    let patterns = checkup.options.repos.iter().cloned();
-    patterns.partition(|it| !it.contains('*'))
 }
 
 fn stranger(name: &str, error: &ForgeError) -> Finding {

@@ -7,9 +7,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
+use crate::core::finding::Finding;
 use crate::core::ids::{Actor, Repo};
 use crate::forge::ForgeError;
+use crate::forge::check::Checkup;
 use crate::forge::github::api::{Answer, Api, Call};
+use crate::forge::github::app::check;
 use crate::forge::github::credentials::Credentials;
 
 /// A list longer than this comes from a server that answers in circles.
@@ -55,6 +58,14 @@ impl Client {
         Line {
             client: self,
             repo: None,
+        }
+    }
+
+    /// What there is to say of the app we are; none when we are a user.
+    pub(super) async fn check_app(&self, checkup: &Checkup<'_>) -> Option<Vec<Finding>> {
+        match &self.credentials {
+            Credentials::Token(_) => None,
+            Credentials::App(app) => Some(check::check(app, &self.api, checkup).await),
         }
     }
 

@@ -8,6 +8,7 @@ mod comments;
 mod credentials;
 mod refusal;
 mod signature;
+mod statuses;
 pub mod webhook;
 mod wire;
 
@@ -20,7 +21,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::core::config::server::ForgeOptions;
-use crate::core::effect::{Reaction, Status, StatusState};
+use crate::core::effect::{Reaction, Status};
 use crate::core::ids::{Actor, CommentId, ForgeHost, Pull, PullNumber, Repo, Sha};
 use crate::core::person::{Review, Role};
 use crate::core::remote::Remote;
@@ -165,11 +166,8 @@ impl Forge for GitHub {
         commit: &Sha,
         status: &Status,
     ) -> Result<(), ForgeError> {
-        let path = format!("/repos/{}/statuses/{commit}", repo.name);
-        let body = status_body(status);
-        let line = self.client.about(repo);
-        line.write::<Value>(Method::POST, &path, &body).await?;
-        Ok(())
+        let me = self.me().await?;
+        statuses::set(self.client.about(repo), &me, repo, (commit, status)).await
     }
 
     async fn merge(&self, pull: &Pull, head: &Sha) -> Result<(), ForgeError> {
@@ -276,31 +274,6 @@ fn state(read: &wire::Pull) -> Option<PullState> {
         "closed" => Some(PullState::Closed),
         _ => None,
     }
-}
-
-fn status_body(status: &Status) -> Value {
-    let state = match status.state {
-        StatusState::Pending => "pending",
-        StatusState::Success => "success",
-        StatusState::Failure => "failure",
-    };
-    let mut body = json!({
-        "context": status.context.as_str(),
-        "state": state,
-        "description": cut(&status.description, LIMITS.status_chars),
-    });
-    if let Some(url) = &status.url {
-        body["target_url"] = json!(url);
-    }
-    body
-}
-
-fn cut(text: &str, chars: usize) -> String {
-    if text.chars().count() <= chars {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(chars - 1).collect();
-    format!("{kept}…")
 }
 
 #[cfg(test)]

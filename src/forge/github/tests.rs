@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::core::config::server::{Account, ForgeKind};
-use crate::core::effect::StatusContext;
+use crate::core::effect::{StatusContext, StatusState};
 use crate::core::ids::{Login, RepoId, RepoName, UserId};
 
 const TOKEN: &str = "ghp_hunter2";
@@ -383,13 +383,13 @@ async fn a_comment_that_is_gone_needs_no_reaction() {
 
 #[tokio::test]
 async fn a_status_is_cut_to_what_fits() {
-    let server = Scripted::new(|_, _| Answer(201, vec![], json!({}))).await;
-    let status = Status {
-        context: StatusContext::Plan,
-        state: StatusState::Failure,
-        description: "é".repeat(200),
-        url: Some("https://tide.acme.example/1".to_owned()),
-    };
+    let server = Scripted::new(|_, line| match line {
+        "GET /api/v3/user" => me(),
+        line if line.starts_with("GET") => ok(json!([])),
+        _ => Answer(201, vec![], json!({})),
+    })
+    .await;
+    let status = status(&"é".repeat(200));
     server
         .github
         .set_status(&pull().repo, &sha('a'), &status)
@@ -400,6 +400,90 @@ async fn a_status_is_cut_to_what_fits() {
     let body: Value = serde_json::from_str(&format!("{{{body}")).unwrap();
     assert_eq!(body["description"].as_str().unwrap().chars().count(), 140);
     assert_eq!(body["context"], "tidegate/plan");
+}
+
+fn status(description: &str) -> Status {
+    Status {
+        context: StatusContext::Plan,
+        state: StatusState::Failure,
+        description: description.to_owned(),
+        url: Some("https://tide.acme.example/1".to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn a_status_that_stands_is_not_posted_again() {
+    let there = json!({"context": "tidegate/plan", "state": "failure", "description": "low",
+        "target_url": "https://tide.acme.example/1", "creator": {"id": 500}});
+    let changed = |field: &str, value: Value| {
+        let mut other = there.clone();
+        other[field] = value;
+        vec![other, there.clone()]
+    };
+    let elsewhere = json!({"context": "ci", "state": "success", "creator": {"id": 500}});
+    let cases = [
+        (vec![elsewhere, there.clone()], 0),
+        (changed("state", json!("pending")), 1),
+        (changed("description", json!("high")), 1),
+        (changed("target_url", Value::Null), 1),
+        (changed("creator", json!({"id": 1})), 1),
+        (changed("creator", Value::Null), 1),
+        (vec![], 1),
+    ];
+    for (list, posted) in cases {
+        let said = json!(list);
+        let server = Scripted::new(move |_, line| match line {
+            "GET /api/v3/user" => me(),
+            line if line.starts_with("GET") => ok(json!(list)),
+            _ => Answer(201, vec![], json!({})),
+        })
+        .await;
+        let (repo, low) = (pull().repo, status("low"));
+        let set = server.github.set_status(&repo, &sha('a'), &low).await;
+        set.unwrap();
+        let posts = server.seen();
+        let posts = posts.iter().filter(|it| it.starts_with("POST")).count();
+        assert_eq!(posts, posted, "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_though_a_proxy_failed_is_not_written_twice() {
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&written);
+    let server = Scripted::new(move |_, line| {
+        let mut kept = kept.lock().unwrap();
+        let Some((_, body)) = line.split_once(" {") else {
+            let path = line.split('?').next().unwrap_or_default();
+            let end = path.rsplit('/').next().unwrap_or_default();
+            let of = |it: &&Value| it["of"] == end;
+            return match end {
+                "user" => me(),
+                _ => ok(kept.iter().filter(of).cloned().collect()),
+            };
+        };
+        let mut item: Value = serde_json::from_str(&format!("{{{body}")).unwrap();
+        let of = if line.contains("/comments") { "comments" } else { "statuses" };
+        let more = json!({"of": of, "id": 10 + kept.len(), "user": {"id": 500}, "creator": {"id": 500},
+            "created_at": "2026-11-30T20:00:00Z"});
+        let more = more.as_object().unwrap().clone();
+        item.as_object_mut().unwrap().extend(more);
+        kept.push(item);
+        Answer(502, vec![], Value::Null)
+    })
+    .await;
+    let (github, pull) = (&server.github, pull());
+    for is_first in [true, false] {
+        let done = [
+            github.upsert_note(&pull, "low water").await.map(drop),
+            github.reply(&pull, "c-1", "no").await,
+            github
+                .set_status(&pull.repo, &sha('a'), &status("low"))
+                .await,
+        ];
+        assert!(done.iter().all(|it| it.is_err() == is_first), "{done:?}");
+    }
+    assert_eq!(written.lock().unwrap().len(), 3);
 }
 
 #[tokio::test]

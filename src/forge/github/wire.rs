@@ -1,5 +1,7 @@
 //! GitHub's JSON, only the fields we use, read so that a null, a missing or an odd value never loses the rest.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -158,6 +160,8 @@ pub(super) struct Comment {
 #[serde(default)]
 pub(super) struct App {
     pub(super) slug: Maybe<String>,
+    pub(super) permissions: Maybe<BTreeMap<String, String>>,
+    pub(super) events: Maybe<Vec<String>>,
 }
 
 /// An app on an account.
@@ -165,6 +169,8 @@ pub(super) struct App {
 #[serde(default)]
 pub(super) struct Installation {
     id: Maybe<Number>,
+    pub(super) account: Maybe<User>,
+    pub(super) permissions: Maybe<BTreeMap<String, String>>,
     /// There while an owner has it suspended.
     pub(super) suspended_at: Maybe<Moment>,
 }
@@ -183,6 +189,17 @@ impl Installation {
 pub(super) struct InstallationToken {
     pub(super) token: Maybe<String>,
     pub(super) expires_at: Maybe<Moment>,
+}
+
+/// A line beside a commit.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Status {
+    pub(super) context: Maybe<String>,
+    pub(super) state: Maybe<String>,
+    pub(super) description: Maybe<String>,
+    pub(super) target_url: Maybe<String>,
+    pub(super) creator: Maybe<User>,
 }
 
 /// A review.

@@ -19,6 +19,7 @@ use crate::core::plan::{Action, Change, Draft, Mode, PlanResult, Planned, Subjec
 use crate::core::rollout::{Source, Wave, WaveState};
 use crate::forge::Connection;
 use crate::git::{Identity, Mirror, NewCommit};
+use crate::handlers::estates::Estates;
 use crate::sandbox::{self, Seed, SeedRepo, SeedUser};
 use crate::store::Store;
 
@@ -58,23 +59,14 @@ impl World {
             store: Store::open(&url).await.unwrap(),
             forges: Arc::new(BTreeMap::from([(repo().forge, forge.unwrap())])),
             mirrors: home.path().join("mirrors"),
+            estates: Estates::default(),
             digest_key: MasterKey::new([7; 32]).for_digests(),
             pages: "http://127.0.0.1:1".parse().unwrap(),
         };
         let folder = Mirror::folder(&app.mirrors, &repo());
         let mirror = Mirror::open(&folder, None).await.unwrap();
-        let rules = [("tidegate.yml".to_owned(), b"gate: always\n".to_vec())];
-        let base = mirror.write_commit(NewCommit {
-            parent: None,
-            files: &rules,
-            message: "rules",
-            by: Identity {
-                name: "ada",
-                email: "ada@acme.example",
-            },
-        });
         Self {
-            base: base.await.unwrap(),
+            base: commit_of_rules(&mirror, "gate: always\n").await,
             home,
             app,
             _running: running,
@@ -83,7 +75,12 @@ impl World {
 
     /// A stored rollout of one wave whose first job plans, and that job.
     async fn rollout(&self) -> JobSpec {
+        self.rollout_with(|_| {}).await
+    }
+
+    async fn rollout_with(&self, change: impl FnOnce(&mut Rollout)) -> JobSpec {
         let mut rollout = rollout(&self.base);
+        change(&mut rollout);
         let job = rollout.advance(at(0)).unwrap();
         assert!(self.app.store.save_rollout(&rollout, 0).await.unwrap());
         job
@@ -185,6 +182,21 @@ impl World {
     fn take_pushes(&self, (file, before): (PathBuf, String)) {
         std::fs::write(file, before).unwrap();
     }
+}
+
+/// A commit whose project file says this.
+async fn commit_of_rules(mirror: &Mirror, rules: &str) -> Sha {
+    let rules = [("tidegate.yml".to_owned(), rules.as_bytes().to_vec())];
+    let commit = mirror.write_commit(NewCommit {
+        parent: None,
+        files: &rules,
+        message: "rules",
+        by: Identity {
+            name: "ada",
+            email: "ada@acme.example",
+        },
+    });
+    commit.await.unwrap()
 }
 
 async fn start_sandbox(dir: PathBuf) -> (String, DropGuard) {
@@ -361,4 +373,28 @@ async fn an_older_attempt_and_a_wave_that_stood_down_are_told_so_and_write_nothi
     let before = (world.stored().await, world.ledger_tip().await);
     assert_eq!(world.ask(&newer, 8).await.unwrap(), Answer::StandDown);
     assert_eq!((world.stored().await, world.ledger_tip().await), before);
+}
+
+#[tokio::test]
+async fn what_the_pushed_commit_says_of_its_own_gate_is_never_asked() {
+    let mut world = World::new().await;
+    let mirror = world.mirror().await;
+    let policies = ["always", "on-destructive", "never"];
+    for (number, (base, head)) in policies
+        .iter()
+        .flat_map(|base| policies.map(|head| (*base, head)))
+        .enumerate()
+    {
+        world.base = commit_of_rules(&mirror, &format!("gate: {base}\n")).await;
+        let pushed = commit_of_rules(&mirror, &format!("gate: {head}\n")).await;
+        let job = world
+            .rollout_with(|it| {
+                it.id = RolloutId::try_from(format!("of-{number}")).unwrap();
+                it.commit = pushed;
+            })
+            .await;
+        let answer = world.ask(&job, 1).await.unwrap();
+        let waits = matches!(answer, Answer::Wait { .. });
+        assert_eq!(waits, base == "always", "{base} at base, {head} pushed");
+    }
 }

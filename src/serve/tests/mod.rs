@@ -20,6 +20,7 @@ use crate::core::job::{JobKey, JobSpec, Work};
 use crate::core::key::MasterKey;
 use crate::executor::Executor;
 use crate::executor::local::{Local, LocalOptions};
+use crate::handlers::estates::Estates;
 use crate::store::Store;
 
 /// A server with an empty store that serves `acme/*` of two forges, and reaches none of them.
@@ -57,6 +58,7 @@ impl Stage {
                 store: store.clone(),
                 forges: Arc::clone(&forges),
                 mirrors: mirrors.clone(),
+                estates: Estates::default(),
                 digest_key: key.for_digests(),
                 pages: "http://127.0.0.1:1".parse().unwrap(),
             },

@@ -59,6 +59,14 @@ async fn a_job_whose_process_is_gone_is_lost_because_an_attempt_is_started_once(
 }
 
 #[tokio::test]
+async fn a_job_that_never_came_up_is_started_again() {
+    assert_eq!(
+        after_silence(Seen::Unstarted).await,
+        (JobState::Queued, false)
+    );
+}
+
+#[tokio::test]
 async fn a_job_that_lives_past_its_lease_is_stopped_and_never_started_beside_itself() {
     assert_eq!(after_silence(Seen::Alive).await, (JobState::Lost, true));
 }

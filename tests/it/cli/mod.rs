@@ -1,5 +1,6 @@
 //! The binary in a cleared environment: what it prints, which files it leaves, and its exit code.
 
+mod alone;
 mod doctor;
 mod forge;
 

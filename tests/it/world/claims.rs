@@ -84,12 +84,40 @@ impl World {
         lines.iter().map(kind).collect()
     }
 
+    /// Tells at any moment whether pending facts and approvals hold a text.
+    pub(crate) fn ledger_has(&self, text: &'static str) -> impl Fn() -> bool + Send + 'static {
+        self.watch("_gates/tf-apply.jsonl", text)
+    }
+
+    /// Tells at any moment whether an approval was used.
+    pub(crate) fn ledger_has_use(&self) -> impl Fn() -> bool + Send + 'static {
+        self.watch("_gates/tf-apply/applied.jsonl", "applied")
+    }
+
+    fn watch(&self, file: &str, text: &'static str) -> impl Fn() -> bool + Send + 'static {
+        let object = format!("refs/heads/chant/lifecycle:{file}");
+        let repo = self.site.bare_repository();
+        move || {
+            let shown = std::process::Command::new("git")
+                .arg("-C")
+                .arg(&repo)
+                .args(["show", &object])
+                .output()
+                .unwrap();
+            String::from_utf8_lossy(&shown.stdout).contains(text)
+        }
+    }
+
     async fn ledger_file(&self, file: &str) -> Vec<Value> {
         let all = ["+refs/heads/*:refs/remotes/forge/*"];
         self.site
             .git_as(ADA, REPO, &["fetch", "--quiet"], &all)
             .await;
         let branch = "forge/chant/lifecycle";
+        let there = ["for-each-ref", "refs/remotes/forge/chant/lifecycle"];
+        if self.site.git(&there).await.is_empty() {
+            return Vec::new();
+        }
         let listed = self
             .site
             .git(&["ls-tree", "-r", "--name-only", branch])
@@ -159,6 +187,15 @@ impl World {
         self.lock(Method::POST, root).await;
     }
 
+    /// Whether somebody has a state's lock.
+    pub(crate) fn is_held(&self, root: &str) -> bool {
+        let states = self.site.data().join("states");
+        let of_repo = below(&states).into_iter();
+        of_repo
+            .map(|it| it.join(root).join("lock.json"))
+            .any(|it| it.exists())
+    }
+
     /// Gives a state's lock back.
     pub(crate) async fn release(&self, root: &str) {
         self.lock(Method::DELETE, root).await;
@@ -195,7 +232,7 @@ impl World {
 }
 
 /// A text whose commits, digests, rollouts and ports are the same in every telling.
-fn without_chance(text: &str) -> String {
+pub(crate) fn without_chance(text: &str) -> String {
     let mut said = String::new();
     let mut word = String::new();
     for letter in text.chars().chain(['\n']) {

@@ -83,6 +83,22 @@ pub(crate) fn keeps_a_password(root: &str) -> Change {
     write(root, &changed)
 }
 
+/// Replaces what a root holds, and gives it something whose apply writes `begun` and `done` to a file, and waits in
+/// between while another file is there.
+pub(crate) fn counts(root: &str, counter: &Path, barrier: &Path) -> Change {
+    let (counter, barrier) = (counter.display(), barrier.display());
+    let counted = format!(
+        "resource \"terraform_data\" \"counted\" {{\n  provisioner \"local-exec\" {{\n    command = \"echo begun >> {counter}; \
+         while [ -e {barrier} ]; do sleep 0.05; done; echo done >> {counter}\"\n  }}\n}}\n"
+    );
+    let changed = Root {
+        trigger: 2,
+        rest: &counted,
+        ..FIRST
+    };
+    write(root, &changed)
+}
+
 /// Has a root print a value of its job's environment, which it does not call sensitive, in every form there is.
 pub(crate) fn prints_a_password(root: &str) -> Change {
     let forms = "[var.password, base64encode(var.password), urlencode(var.password), jsonencode([var.password]), \

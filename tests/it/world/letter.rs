@@ -11,13 +11,23 @@ use tidegate::core::key::hex;
 use crate::world::World;
 use crate::world::site::SECRET;
 
-/// A comment's delivery: its bytes, and the forge's id for it.
+/// A delivery: what it tells of, its bytes, and the forge's id for it.
 pub(crate) struct Letter {
+    event: String,
     id: String,
     body: Vec<u8>,
 }
 
 impl Letter {
+    /// A delivery as the forge sent it.
+    pub(crate) fn of(event: &str, id: &str, body: Vec<u8>) -> Self {
+        Self {
+            event: event.to_owned(),
+            id: id.to_owned(),
+            body,
+        }
+    }
+
     /// A newer comment in the same place by the same person, as another delivery.
     pub(crate) fn saying(&self, text: &str) -> Self {
         let mut payload: Value = serde_json::from_slice(&self.body).unwrap();
@@ -25,14 +35,16 @@ impl Letter {
         payload["comment"]["id"] = json!(comment + 1000);
         payload["comment"]["body"] = json!(text);
         Self {
+            event: self.event.clone(),
             id: format!("{}-told", self.id),
             body: serde_json::to_vec(&payload).unwrap(),
         }
     }
 
-    /// The same comment as another delivery.
+    /// The same as another delivery.
     pub(crate) fn under_another_id(&self) -> Self {
         Self {
+            event: self.event.clone(),
             id: format!("{}-again", self.id),
             body: self.body.clone(),
         }
@@ -59,7 +71,7 @@ impl World {
         let id = newest.unwrap()["id"].as_str().unwrap().to_owned();
         let file = self.site.data().join(format!("deliveries/{id}.json"));
         let body = fs::read(file).unwrap();
-        Letter { id, body }
+        Letter::of("issue_comment", &id, body)
     }
 
     /// Sends a delivery under this signature header or without one, and answers the server's status.
@@ -67,7 +79,7 @@ impl World {
         let request = reqwest::Client::new()
             .post(format!("http://{}/webhooks/github", self.place.listen))
             .header("Content-Type", "application/json")
-            .header("X-GitHub-Event", "issue_comment")
+            .header("X-GitHub-Event", &letter.event)
             .header("X-GitHub-Delivery", &letter.id);
         let request = match signature {
             Some(signature) => request.header("X-Hub-Signature-256", signature),

@@ -8,9 +8,11 @@ pub(crate) mod estate;
 pub(crate) mod site;
 pub(crate) mod spec;
 
+mod again;
 mod ledger;
 mod letter;
 mod peace;
+pub(crate) mod relay;
 pub(crate) mod server;
 
 use std::collections::BTreeSet;
@@ -23,6 +25,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::world::estate::{Change, ROOTS};
+use crate::world::relay::Relay;
 use crate::world::server::{Place, Running, free_address};
 use crate::world::site::{Account, REPO, Site};
 
@@ -43,6 +46,10 @@ pub(crate) struct World {
     pub(crate) site: Site,
     server: Option<Running>,
     place: Place,
+    /// Between the server and the forge's API.
+    pub(crate) api: Relay,
+    /// Between jobs and the server.
+    pub(crate) runner: Relay,
     /// Versions of states that no job of the story wrote.
     known: BTreeSet<PathBuf>,
     /// Numbers what has no name of its own.
@@ -111,12 +118,18 @@ impl World {
         let (listen, pages) = (free_address(), free_address());
         let hook = format!("http://{listen}/webhooks/github");
         let site = Site::with(hook, setting.account).await;
+        let api = Relay::before(site.address.clone()).await;
+        let runner = Relay::before(format!("http://{listen}")).await;
         let place = Place {
             listen,
             pages,
             folder: site.beside("server"),
             home: site.beside("home"),
             forge: site.address.clone(),
+            api: api.address,
+            runner: runner.address,
+            programs: None,
+            largest_file: None,
             account: setting.account,
         };
         place.furnish();
@@ -125,6 +138,8 @@ impl World {
             site,
             server,
             place,
+            api,
+            runner,
             known: BTreeSet::new(),
             last: 0,
             _turn: turn,
@@ -262,6 +277,16 @@ impl World {
     /// Starts the server again.
     pub(crate) async fn start_the_server(&mut self) {
         self.server = Some(Running::start(&self.place).await);
+    }
+
+    /// What the next server finds.
+    pub(crate) fn place_mut(&mut self) -> &mut Place {
+        &mut self.place
+    }
+
+    /// The server's database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.place.folder.join("tidegate.db")
     }
 
     /// Kills every job that lives, as a machine without memory does.

@@ -38,6 +38,14 @@ pub(crate) struct Place {
     pub(crate) home: PathBuf,
     /// The forge's address.
     pub(crate) forge: String,
+    /// Where the server finds the forge's API.
+    pub(crate) api: SocketAddr,
+    /// Where jobs find the server.
+    pub(crate) runner: SocketAddr,
+    /// Folders with programs that stand before the machine's own.
+    pub(crate) programs: Option<String>,
+    /// How large a file may grow, in KiB.
+    pub(crate) largest_file: Option<u64>,
     /// How it proves there who it is.
     pub(crate) account: Account,
 }
@@ -61,6 +69,8 @@ impl Place {
             pages,
             folder,
             forge,
+            api,
+            runner,
             account,
             ..
         } = self;
@@ -69,14 +79,14 @@ impl Place {
             Account::App => format!("app_id: {}\n    app_key_file: key.pem", app::ID),
         };
         format!(
-            "public_url: http://{listen}
+            "public_url: http://{runner}
 listen: {listen}
 listen_pages: \"{pages}\"
 data: {}
 forges:
   - kind: github
     url: {forge}
-    api_url: {forge}/api/v3
+    api_url: http://{api}/api/v3
     {account}
     webhook_secret_files: [secret]
     repos: [{REPO}]
@@ -167,11 +177,18 @@ fn spawn(place: &Place) -> Child {
     let inherited = INHERITED
         .into_iter()
         .filter_map(|it| Some((it, env::var_os(it)?)));
-    Command::new(env!("CARGO_BIN_EXE_tidegate"))
+    let program = env!("CARGO_BIN_EXE_tidegate");
+    let file = place.home.join("tidegate-server.yml");
+    let mut command = match place.largest_file {
+        None => Command::new(program),
+        Some(size) => limited(size, program),
+    };
+    command
         .args(["serve", "--config"])
-        .arg(place.home.join("tidegate-server.yml"))
+        .arg(file)
         .env_clear()
         .envs(inherited)
+        .envs(place.programs.as_ref().map(|it| ("PATH", it)))
         .env("TIDEGATE_LOG", "tidegate=debug,info")
         .env("TF_HTTP_USERNAME", "tide")
         .env("TF_HTTP_PASSWORD", token("tide"))
@@ -182,4 +199,12 @@ fn spawn(place: &Place) -> Child {
         .kill_on_drop(true)
         .spawn()
         .unwrap()
+}
+
+/// A program whose writes fail beyond a size, as they do on a full disk.
+fn limited(size: u64, program: &str) -> Command {
+    let mut command = Command::new("bash");
+    let script = format!("trap '' XFSZ; ulimit -f {size}; exec \"$@\"");
+    command.args(["-c", &script, "bash", program]);
+    command
 }

@@ -293,6 +293,14 @@ impl Site {
         self.folder.path().join("sandbox")
     }
 
+    /// The forge's own git repository of [`REPO`]: the only one before anybody forks it.
+    pub(crate) fn bare_repository(&self) -> PathBuf {
+        let all = fs::read_dir(self.data().join("git")).unwrap();
+        let mut all = all.map(|it| it.unwrap().path());
+        all.find(|it| it.extension().is_some_and(|it| it == "git"))
+            .unwrap()
+    }
+
     /// A folder for whoever lives beside the sandbox.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::core::command::{Allowed, Spelling};
 use crate::core::config::project::ApprovalRules;
 use crate::core::effect::Note;
+use crate::core::estate::address::StateAddress;
 use crate::core::estate::radius::{Downstream, Radius};
 use crate::core::estate::{Estate, Reach, RootFacts, Survey};
 use crate::core::gate::Policy;
@@ -98,6 +99,17 @@ impl Case {
         self.memory.details.target = Branch::try_from("next").unwrap();
         self.default_branch = Some(Branch::try_from("main").unwrap());
         self
+    }
+
+    /// Has the change take roots away whose states stay there.
+    pub(super) fn take_away(&mut self, roots: &[(&str, Option<StateAddress>)]) {
+        let Planning::Done { survey, .. } = &mut self.memory.planning else {
+            panic!("nothing was planned")
+        };
+        let taken_away = roots
+            .iter()
+            .map(|(name, state)| (root(name), state.clone()));
+        survey.taken_away = taken_away.collect();
     }
 
     /// Takes a root's plan away: it failed, for this reason.
@@ -237,6 +249,7 @@ pub(super) fn survey(waves: &[&[&str]], reads: &[(&str, &[&str])]) -> Survey {
             touched: members.first().cloned().into_iter().collect(),
             members,
         },
+        taken_away: BTreeMap::new(),
     }
 }
 

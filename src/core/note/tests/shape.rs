@@ -210,3 +210,19 @@ proptest! {
         prop_assert!(status::of_apply(&case.input()).description.chars().count() <= 140);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_note_of_however_many_roots_fits(roots in 1..400_usize, width in 1..30_usize, name in nasty_root(), text in nasty(), max_chars in 2_500..8_000_usize) {
+        let names: Vec<String> = (0..roots).map(|it| format!("{name}{it}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let waves: Vec<&[&str]> = names.chunks(width).collect();
+        let plans = names.iter().map(|it| plan(it, vec![destroy(&text, json!({ "a": text }))]).remarked(None, &text));
+        let mut case = Case::planned(survey(&waves, &[]), plans.collect());
+        case.max_chars = max_chars;
+        let note = case.note();
+        prop_assert_eq!(check_shape(&note.text, max_chars), Ok(()), "{}", note.text);
+    }
+}

@@ -1,5 +1,7 @@
 //! Drafts of plans that a real Terraform (1.11.4) made; `tests/plans` holds what it printed, cut down.
 
+mod properties;
+
 use serde_json::{Value, json};
 
 use super::*;

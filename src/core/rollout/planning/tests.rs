@@ -10,6 +10,7 @@ fn ground() -> Ground {
     Ground {
         merge_base: Some(sha('1')),
         rules: Ok(4),
+        nothing: None,
     }
 }
 
@@ -121,6 +122,26 @@ fn what_is_never_planned_says_why() {
             let refusal = step.refusal().unwrap();
             assert!(refusal.why.contains(words), "{}", refusal.why);
         }
+    }
+}
+
+#[test]
+fn a_head_that_reaches_nothing_needs_no_job() {
+    let ground = Ground {
+        nothing: Some(Survey::default()),
+        ..ground()
+    };
+    let newer = PullDetails {
+        head: sha('4'),
+        ..details()
+    };
+    for wish in [Wish::Event, again(&[])] {
+        let before = first_look();
+        let step = look(Some(before.clone()), newer.clone(), &ground, wish);
+        assert_eq!((&step.start, &step.cancel), (&None, &before.running_job()));
+        assert!(matches!(&step.memory.planning, Planning::Done { head, .. } if *head == sha('4')));
+        assert!(step.memory.is_planned_on(&sha('1')));
+        assert!(step.refusal().unwrap().why.contains("reaches no root"));
     }
 }
 

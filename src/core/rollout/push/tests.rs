@@ -19,7 +19,7 @@ fn pushed() -> Pushed {
 fn ground(reached: &[&str]) -> Ground {
     let members: BTreeSet<Root> = roots(reached).into_iter().collect();
     Ground {
-        estate: survey().estate,
+        estate: survey().estate.into(),
         reach: Reach {
             touched: members.clone(),
             members,

@@ -6,6 +6,7 @@
 //! its token is narrowed to the repository's number, which GitHub refuses when the installation does not hold it. So a
 //! payload that names one repository and carries the number of another gets no right to either.
 
+pub(super) mod check;
 mod jwt;
 mod key;
 

@@ -12,7 +12,7 @@ const ACCEPTANCES: &str = "_ledger/accepted.jsonl";
 
 /// One line on its way to the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct NewLine {
     pub path: String,
     /// None for a line that only another tool's form has; it is always written.
     pub id: Option<String>,
@@ -22,7 +22,7 @@ pub struct Record {
     pub subject: String,
 }
 
-impl From<&Fact> for Record {
+impl From<&Fact> for NewLine {
     fn from(fact: &Fact) -> Self {
         Self {
             path: fact.path(),
@@ -44,7 +44,7 @@ pub struct Acceptance<'a> {
     pub at: Timestamp,
 }
 
-impl From<Acceptance<'_>> for Record {
+impl From<Acceptance<'_>> for NewLine {
     fn from(it: Acceptance) -> Self {
         let line = json!({
             "acceptedBy": it.by,

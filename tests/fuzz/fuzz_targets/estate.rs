@@ -1,0 +1,5 @@
+//! `estate` under cargo-fuzz.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tidegate_fuzz::estate(bytes));

@@ -394,6 +394,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_last_line_of_a_program_that_ends_at_once_is_kept() {
+        let script = "head -c 5000000 /dev/zero; echo; echo last; echo why >&2; exit 1";
+        let ran = Program::new("sh").args(["-c", script]).run().await.unwrap();
+        assert!(ran.stdout.ends_with(b"\nlast\n"));
+        assert_eq!((ran.complaint().as_str(), ran.code()), ("why", Some(1)));
+    }
+
+    #[tokio::test]
     async fn a_program_past_its_limit_is_stopped() {
         let ran = Program::new("sleep")
             .args(["60"])

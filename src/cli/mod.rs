@@ -2,21 +2,27 @@
 
 mod alone;
 mod closed;
+mod config;
 mod doctor;
 mod job;
 mod leash;
 mod ledger;
+mod plan;
+mod reference;
 mod sample;
 mod sandbox;
 mod serve;
 mod stop;
 mod testdrive;
+mod version;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::core::outcome::Outcome;
+
+pub use reference::reference;
 
 /// Lets infrastructure changes out in waves that pass their gate only with plans somebody approved.
 #[derive(Parser)]
@@ -29,10 +35,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Plan(plan::Args),
+    Config(config::Args),
     Doctor(doctor::Args),
     Ledger(ledger::Args),
     Testdrive(testdrive::Args),
     Sandbox(sandbox::Args),
+    Version(version::Args),
     #[command(hide = true)]
     Job(job::Job),
     #[command(hide = true)]
@@ -73,10 +82,13 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Leash(leash) => return leash.run(),
         Command::Job(job) => job.run(),
         Command::Serve(args) => in_runtime(serve::run(args)),
+        Command::Plan(args) => in_runtime(plan::run(args)),
+        Command::Config(args) => in_runtime(config::run(args)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Ledger(args) => in_runtime(ledger::run(args)),
         Command::Testdrive(args) => in_runtime(testdrive::run(args)),
         Command::Sandbox(args) => in_runtime(sandbox::run(args)),
+        Command::Version(args) => version::run(&args),
         Command::SampleRoot(args) => in_runtime(sample::run(args)),
     };
     Ok(ExitCode::from(outcome?.code()))

@@ -23,7 +23,7 @@ use crate::core::key::{MasterKey, hex};
 use crate::core::outcome::Outcome;
 use crate::executor::Executor;
 use crate::executor::local::{Local, LocalOptions};
-use crate::forge::{Connection, Forge, ServedForge};
+use crate::forge::{Connection, Forge, Meter, Metered, ServedForge};
 use crate::handlers::App;
 use crate::handlers::estates::Estates;
 use crate::outbox::World;
@@ -47,8 +47,13 @@ pub(super) struct Args {
     log_json: bool,
 }
 
-/// The forges by host, to speak to; and as those that may deliver.
-type Forges = (BTreeMap<ForgeHost, Arc<dyn Forge>>, Vec<ServedForge>);
+/// The forges by host, to speak to and how they answer; and as those that may deliver.
+#[derive(Default)]
+struct Forges {
+    forges: BTreeMap<ForgeHost, Arc<dyn Forge>>,
+    meters: BTreeMap<ForgeHost, Meter>,
+    served: Vec<ServedForge>,
+}
 
 /// Runs the server until it is interrupted or told to stop; running jobs go on and find the restarted server.
 pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
@@ -79,7 +84,7 @@ pub(super) async fn app(file: &Path) -> anyhow::Result<App> {
     );
     let key = master_key(&options, &home, &data)?;
     let store = Store::open(&database(&options, &data)).await?;
-    let (forges, _) = forges(&options.forges, &home)?;
+    let Forges { forges, .. } = forges(&options.forges, &home)?;
     app_of(&options, (store, forges), (&data, &key))
 }
 
@@ -119,7 +124,11 @@ async fn build(
     let guests = close(options, home, data, file)?;
     let key = master_key(options, home, data)?;
     let store = Store::open(&database(options, data)).await?;
-    let (forges, served) = forges(&options.forges, home)?;
+    let Forges {
+        forges,
+        meters,
+        served,
+    } = forges(&options.forges, home)?;
     let app = app_of(options, (store.clone(), forges), (data, &key))?;
     let world = World {
         store,
@@ -132,6 +141,7 @@ async fn build(
         listen_pages: options.listen_pages,
         app,
         world,
+        meters,
         served: Arc::new(served),
         token_key: key.for_tokens(),
         parallel: options.executor.parallel,
@@ -238,7 +248,7 @@ pub(super) fn from_hex(text: &str) -> Option<[u8; 32]> {
 
 fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
     let http = http_client()?;
-    let (mut forges, mut served) = (BTreeMap::new(), Vec::new());
+    let mut found = Forges::default();
     for options in all {
         let connection = Connection {
             secret: read_account(&options.account, home)?,
@@ -250,16 +260,16 @@ fn forges(all: &[ForgeOptions], home: &Path) -> anyhow::Result<Forges> {
             .iter()
             .map(|file| read_secret(&home.join(file)));
         let forge = options.kind.connect(options, connection);
-        forges.insert(
-            options.host(),
-            forge.with_context(|| format!("cannot use the forge {}", options.host()))?,
-        );
-        served.push(ServedForge::new(
+        let forge = forge.with_context(|| format!("cannot use the forge {}", options.host()))?;
+        let forge = Metered::new(forge);
+        found.meters.insert(options.host(), forge.meter());
+        found.forges.insert(options.host(), Arc::new(forge));
+        found.served.push(ServedForge::new(
             options.clone(),
             secrets.collect::<anyhow::Result<_>>()?,
         )?);
     }
-    Ok((forges, served))
+    Ok(found)
 }
 
 /// Reads what proves who we are. Whoever has an app's key is the app wherever it is installed, so nobody else may read it.

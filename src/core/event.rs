@@ -1,10 +1,11 @@
 //! All that can happen. One `match` in `handlers` hands each to one handler.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::{Actor, Branch, CommentId, Pull, Repo, RolloutId, Sha, WaveNumber};
 use crate::core::job::{JobEnd, JobKey};
+use crate::core::refusal::Refusal;
 
 /// Something that happened: on a forge, in a job, on the clock, or as a follow-up of our own.
 ///
@@ -70,6 +71,25 @@ pub struct Commented {
     pub body: String,
     /// The comment's page.
     pub url: String,
+}
+
+/// After how long a comment commands nothing any more. A forge delivers at once, and again for some days; what comes
+/// later is somebody who kept a delivery.
+const FRESH: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+impl Commented {
+    /// Refuses a comment that is too old to be what its author wants now.
+    pub fn is_fresh(&self, now: Timestamp) -> Result<(), Refusal> {
+        if now.duration_since(self.at) <= FRESH {
+            return Ok(());
+        }
+        let why = format!(
+            "It was written more than {} days ago, and much may have changed since.",
+            FRESH.as_hours() / 24
+        );
+        let hint = "Write it again if it is still what you want.";
+        Err(Refusal::new("the comment", why, hint))
+    }
 }
 
 /// Deliveries of one lane are handled in order, one at a time; lanes run side by side.
@@ -173,6 +193,41 @@ impl Event {
             Self::Removed { .. } => "removed",
             Self::WaveCalled { .. } => "wave-called",
             Self::NoteStale { .. } => "note-stale",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ids::{ForgeHost, Login, PullNumber, RepoId, RepoName, UserId};
+
+    #[test]
+    fn a_comment_commands_for_a_week() {
+        let at: Timestamp = "2026-11-30T20:15:00Z".parse().unwrap();
+        let repo = Repo {
+            forge: ForgeHost::try_from("github.com").unwrap(),
+            id: RepoId(7),
+            name: RepoName::try_from("acme/infra").unwrap(),
+        };
+        let said = Commented {
+            pull: Pull {
+                repo,
+                number: PullNumber(1),
+            },
+            comment: CommentId(1),
+            at,
+            actor: Actor {
+                id: UserId(1),
+                login: Login::try_from("ada").unwrap(),
+                is_bot: false,
+            },
+            body: "/apply".to_owned(),
+            url: String::new(),
+        };
+        for (hours, is_fresh) in [(-1, true), (1, true), (7 * 24, true), (7 * 24 + 1, false)] {
+            let now = at + SignedDuration::from_hours(hours);
+            assert_eq!(said.is_fresh(now).is_ok(), is_fresh, "{hours}");
         }
     }
 }

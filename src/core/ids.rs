@@ -308,6 +308,37 @@ mod tests {
     }
 
     #[test]
+    fn no_name_holds_what_ends_a_line_or_colours_one() {
+        for bad in [
+            "a\nlevel=info",
+            "a\r",
+            "a\u{1b}[31m",
+            "a\0",
+            "a/b\n",
+            "a\u{85}b",
+        ] {
+            let is_taken = [
+                Root::try_from(bad).is_ok(),
+                Branch::try_from(bad).is_ok(),
+                Login::try_from(bad).is_ok(),
+                RepoName::try_from(bad).is_ok(),
+                ForgeHost::try_from(bad).is_ok(),
+                DeliveryId::try_from(bad).is_ok(),
+                Gate::try_from(bad).is_ok(),
+                RolloutId::try_from(bad).is_ok(),
+            ];
+            assert_eq!(is_taken, [false; 8], "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_differ_in_case_or_in_how_they_are_composed_are_different() {
+        for (one, other) in [("prod", "Prod"), ("caf\u{e9}", "cafe\u{301}")] {
+            assert_ne!(Root::try_from(one).unwrap(), Root::try_from(other).unwrap());
+        }
+    }
+
+    #[test]
     fn a_name_is_checked_on_its_way_out_of_json_too() {
         assert!(serde_json::from_str::<Root>(r#""../x""#).is_err());
         assert!(serde_json::from_str::<Sha>(r#""main""#).is_err());

@@ -7,12 +7,14 @@ use crate::engine::Checkout;
 const CAP: usize = 20_000;
 /// Ends of names whose values are no secrets, and help to understand a message.
 const PLAIN: [&str; 3] = ["_REGION", "_USER", "_USERNAME"];
+/// Values that are no secrets, and would be found everywhere.
+const WORDS: [&str; 2] = ["true", "false"];
 
 /// Makes a tool's text fit for people.
 pub(super) fn scrub(checkout: &Checkout, text: &str) -> String {
     // A message is no plan that people must see whole, so it may lack more than secrets.
-    let hidden = given(checkout, |name, _| {
-        !PLAIN.iter().any(|it| name.ends_with(it))
+    let hidden = given(checkout, |name, value| {
+        !PLAIN.iter().any(|it| name.ends_with(it)) && !WORDS.contains(&value)
     });
     let mut text = hidden.cover(text.trim());
     for (path, name) in [

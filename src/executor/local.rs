@@ -271,13 +271,21 @@ fn read_process(folder: &Path) -> io::Result<Option<ProcessId>> {
     }
 }
 
+/// A folder that cannot be cleared away keeps no other from it; the last such error is answered. What is no folder is
+/// not ours.
 fn sweep_all(jobs: &Path, before: Timestamp) -> anyhow::Result<()> {
+    let mut all = Ok(());
     for entry in fs::read_dir(jobs).context("cannot list the jobs' folders")? {
         let folder = entry?.path();
-        sweep_one(&folder, before)
-            .with_context(|| format!("cannot clear away {}", folder.display()))?;
+        if !folder.is_dir() {
+            continue;
+        }
+        let swept = sweep_one(&folder, before);
+        all = swept
+            .with_context(|| format!("cannot clear away {}", folder.display()))
+            .and(all);
     }
-    Ok(())
+    all
 }
 
 fn sweep_one(folder: &Path, before: Timestamp) -> anyhow::Result<()> {

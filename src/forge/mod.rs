@@ -22,6 +22,7 @@
 mod check;
 pub mod github;
 mod marker;
+mod metered;
 mod served;
 
 use std::sync::Arc;
@@ -41,6 +42,7 @@ use crate::core::remote::Remote;
 use crate::core::rollout::pull::PullDetails;
 
 pub use check::Checkup;
+pub use metered::{Meter, Metered};
 pub use served::ServedForge;
 
 /// A delivery that was checked and read: what happened, or why it is nothing we act on.

@@ -97,11 +97,21 @@ pub(super) async fn output(program: Program, what: &str) -> anyhow::Result<Vec<u
     Ok(ran.stdout)
 }
 
+/// What git says of a commit that it has not.
+const MISSING: [&str; 4] = [
+    "not a tree object",
+    "bad object",
+    "Not a valid commit name",
+    "Not a valid object name",
+];
+
 /// What git complained about, or how it ended when it said nothing.
 pub(super) fn complaint(ran: &Ran) -> String {
     let text = ran.complaint();
     if text.is_empty() {
         format!("git ended with {}", ran.status)
+    } else if MISSING.iter().any(|it| text.contains(it)) {
+        format!("a commit is not in this copy of the repository ({text})")
     } else {
         text
     }

@@ -42,6 +42,36 @@ impl Repository {
         }
     }
 
+    /// The repository that a folder is in; none when it is in none.
+    pub fn around(folder: &Path) -> Option<Self> {
+        let is_top = |it: &&Path| it.join(".git").exists();
+        folder.ancestors().find(is_top).map(Self::at)
+    }
+
+    /// The commit that a branch, a tag or another revision names; none when there is no such commit here.
+    pub async fn resolve(&self, revision: &str) -> anyhow::Result<Option<Sha>> {
+        let commit = format!("{revision}^{{commit}}");
+        let args = [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ];
+        let ran = command::ran(self.git(args), &format!("find {revision}")).await?;
+        match ran.code() {
+            Some(0) => sha(&ran.stdout).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether files differ from the commit that is checked out, or are not committed yet.
+    pub async fn is_dirty(&self) -> anyhow::Result<bool> {
+        let program = self.git(["status", "--porcelain", "--untracked-files=normal"]);
+        let said = self.output(program, "look for uncommitted changes").await?;
+        Ok(!said.is_empty())
+    }
+
     /// The folder.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -118,6 +148,33 @@ impl Repository {
             let blob = next_blob(&mut rest)
                 .with_context(|| format!("cannot read {} at {commit}", entry.path))?;
             texts.insert(entry.path, text(blob));
+        }
+        Ok(texts)
+    }
+
+    /// Texts of the files that stand in the folder now, committed or not, whose path is to be kept; what git ignores is
+    /// left out. A symlink's text is the path it holds.
+    pub async fn texts_here(
+        &self,
+        keep: impl Fn(&str) -> bool + Send,
+    ) -> anyhow::Result<BTreeMap<String, String>> {
+        let args = [
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ];
+        let program = self.git(args).cap(TEXTS_CAP);
+        let said = self.output(program, "list the files").await?;
+        let mut texts = BTreeMap::new();
+        for path in records(&said).map(text).filter(|it| keep(it)) {
+            let file = self.dir.join(&path);
+            let link = std::fs::read_link(&file).map(|it| it.to_string_lossy().into_owned());
+            // A file that was deleted and not committed so is listed too.
+            if let Ok(found) = link.or_else(|_| std::fs::read(&file).map(|it| text(&it))) {
+                texts.insert(path, found);
+            }
         }
         Ok(texts)
     }

@@ -243,8 +243,17 @@ async fn a_commit_that_is_not_here_is_said_so() {
     let world = World::new().await;
     let missing = Sha::try_from("1".repeat(40)).unwrap();
     assert!(!world.mirror.has(&missing).await.unwrap());
-    assert!(world.mirror.show(&missing, "a.tf").await.is_err());
-    assert!(world.mirror.is_ancestor(&missing, &missing).await.is_err());
+    let mirror = &world.mirror;
+    for error in [
+        mirror.show(&missing, "a.tf").await.unwrap_err(),
+        mirror.paths(&missing).await.unwrap_err(),
+        mirror.changed(&missing, &missing).await.unwrap_err(),
+        mirror.is_ancestor(&missing, &missing).await.unwrap_err(),
+        mirror.commits(&missing, &missing).await.unwrap_err(),
+    ] {
+        let said = format!("{error:#}");
+        assert!(said.contains("a commit is not in this copy"), "{said}");
+    }
 }
 
 #[tokio::test]

@@ -54,7 +54,8 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
         memory,
         rollout,
     };
-    if let Err(refusal) = role.may_command(&asked_for(&commands)) {
+    let may = role.may_command(&asked_for(&commands));
+    if let Err(refusal) = may.and_then(|()| said.is_fresh(now)) {
         return Ok(talk.refuse(0, &refusal));
     }
     let mut handled = Handled::default();
@@ -125,7 +126,9 @@ impl Talk<'_> {
 
     /// Plans the head again; an unknown root is refused with the list.
     async fn plan(&self, roots: Vec<Root>) -> anyhow::Result<Result<Handled, Refusal>> {
-        if let Err(refusal) = planning::are_reached(&roots, self.memory.as_ref()) {
+        if let Err(refusal) =
+            planning::are_reached(&roots, self.memory.as_ref().and_then(PullMemory::survey))
+        {
             return Ok(Err(refusal));
         }
         let before = self.memory.clone();

@@ -209,8 +209,12 @@ async fn pulls_of_each(
     } else {
         vec![after.clone()]
     };
+    let asked = push::asked_about(commits);
     let mut pulls = Vec::new();
-    for commit in &commits {
+    if asked.is_cut {
+        pulls.push(Vec::new());
+    }
+    for commit in &asked.commits {
         let found = desk.forge.pulls_of_commit(push.repo, commit).await;
         pulls.push(found.context("cannot ask which pull request brought a commit")?);
     }

@@ -3,6 +3,7 @@
 pub mod door;
 mod lease;
 mod plan;
+pub mod preview;
 mod source;
 mod wave;
 mod workplace;
@@ -77,7 +78,10 @@ async fn work(
         door: Door::Served(runner.clone()),
     };
     match &spec.work {
-        Work::Plan { only, .. } => plan::run(site, &source, only).await,
+        Work::Plan { only, .. } => {
+            let survey = source.survey().await?;
+            plan::run(site.checkout, site.engine.as_ref(), survey, only).await
+        }
         Work::Wave {
             op, wave, members, ..
         } => {
@@ -110,6 +114,11 @@ fn failed(error: &anyhow::Error) -> Report {
         ..report(Outcome::Failed)
     }
 }
+
+/// What a repository says of itself cannot be, or what was asked of it: nothing was planned.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unusable(pub String);
 
 /// A report that says no more than how the job ended.
 fn report(outcome: Outcome) -> Report {

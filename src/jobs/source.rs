@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 
 use crate::core::config::project::{self, Project};
 use crate::core::estate::{Estate, Files, Survey, is_estate_file};
@@ -12,6 +12,7 @@ use crate::core::ids::{Root, Sha};
 use crate::core::job::{JobSpec, Work};
 use crate::engine::Checkout;
 use crate::git::{self, Repository};
+use crate::jobs::Unusable;
 use crate::runner::Runner;
 
 /// The pauses after fetches that failed; the one after the last of them counts.
@@ -48,12 +49,21 @@ impl Source {
             fetched = fetched(runner, checkout, &commits) => fetched?,
             () = checkout.stop.cancelled() => bail!("the job was told to stop before it had its commit"),
         };
-        let files = repository.texts(&spec.commit, is_estate_file).await?;
-        let project = read_project(&repository, &spec.commit).await?;
+        Self::read(repository, spec.commit.clone(), spec.base.clone()).await
+    }
+
+    /// Reads what a commit's files say, in a repository that holds it and its base.
+    pub(super) async fn read(
+        repository: Repository,
+        commit: Sha,
+        base: Sha,
+    ) -> anyhow::Result<Self> {
+        let files = repository.texts(&commit, is_estate_file).await?;
+        let project = read_project(&repository, &commit).await?;
         Ok(Self {
             repository,
-            commit: spec.commit.clone(),
-            base: spec.base.clone(),
+            commit,
+            base,
             files,
             project,
         })
@@ -148,5 +158,5 @@ async fn read_project(repository: &Repository, commit: &Sha) -> anyhow::Result<P
 /// All of several mistakes at once, a line each.
 fn all(mistakes: &[impl Display]) -> anyhow::Error {
     let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-    anyhow!(lines.join("\n"))
+    Unusable(lines.join("\n")).into()
 }

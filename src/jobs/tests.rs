@@ -368,6 +368,25 @@ async fn a_root_that_the_rules_no_longer_name_is_taken_away_too() {
 }
 
 #[tokio::test]
+async fn a_tool_that_is_not_there_is_said_by_its_name() {
+    let tool = Tool {
+        kind: crate::engine::EngineKind::Terraform,
+        program: "/nowhere/terraform".into(),
+        wrapper: None,
+    };
+    let world = World::new(tool, &[("net", &resource("1"))]).await;
+    assert_eq!(world.carry_out().await.unwrap(), Outcome::Failed);
+    let report = world.report();
+    let PlanResult::Failed { why, .. } = &report.plans[0].result else {
+        panic!("it has a plan");
+    };
+    assert!(
+        why.contains("`/nowhere/terraform` cannot be started"),
+        "{why}"
+    );
+}
+
+#[tokio::test]
 async fn a_job_plans_no_more_than_it_is_asked_for() {
     for tool in tools() {
         let world = World::new(tool, &[("net", &resource("1")), ("app", "locals {}\n")]).await;

@@ -16,6 +16,7 @@ mod ticker;
 mod webhook;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,10 +36,12 @@ use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetReques
 use tower_http::timeout::TimeoutLayer;
 use tower_http::trace::TraceLayer;
 
+use crate::core::ids::ForgeHost;
 use crate::core::key::DerivedKey;
-use crate::forge::ServedForge;
+use crate::forge::{Meter, ServedForge};
 use crate::handlers::App;
 use crate::outbox::World;
+use crate::serve::health::Pulse;
 use crate::serve::received::Tally;
 
 /// Deliveries handled, and effects performed, side by side.
@@ -57,6 +60,8 @@ pub struct Server {
     pub app: App,
     /// What effects are performed on.
     pub world: World,
+    /// How forges answer us, by host.
+    pub meters: BTreeMap<ForgeHost, Meter>,
     /// The forges that may deliver, by kind and secrets.
     pub served: Arc<Vec<ServedForge>>,
     /// The key that signs job tokens.
@@ -84,7 +89,7 @@ pub async fn run(server: Server, stop: CancellationToken) -> anyhow::Result<()> 
     let (mut tasks, tally) = (Tasks::new(), Tally::default());
     let doors = [
         (listen, public(&server, &tally)),
-        (listen_pages, private(&server, &tally)),
+        (listen_pages, private(&server, &tally, &stop)),
     ];
     for (listener, router) in doors {
         let stopped = stop.clone().cancelled_owned();
@@ -149,11 +154,17 @@ fn public(server: &Server, tally: &Tally) -> Router {
 }
 
 /// What people and machines of the operator reach.
-fn private(server: &Server, tally: &Tally) -> Router {
+fn private(server: &Server, tally: &Tally, stop: &CancellationToken) -> Router {
     let store = &server.app.store;
     let limit = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, LONGEST_PAGE);
+    let pulse = Pulse {
+        store: store.clone(),
+        tally: tally.clone(),
+        meters: server.meters.clone(),
+        stop: stop.clone(),
+    };
     let pages = pages::router(store.clone())
-        .merge(health::router(store.clone(), tally.clone()))
+        .merge(health::router(pulse))
         .merge(health::alive(server.app.digest_key.id()));
     with_layers(pages.layer(limit))
 }

@@ -20,10 +20,21 @@ const CLEARING: Duration = Duration::from_secs(30);
 /// How long such a folder is left alone first.
 const KEPT: SignedDuration = SignedDuration::from_secs(60);
 
+/// How often what is long done is forgotten.
+const PRUNING: Duration = Duration::from_secs(3600);
+/// How long it is kept: well past the age at which a comment commands nothing any more, so that no comment is
+/// forgotten that could still run.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(30 * 24);
+
 /// Looks after jobs until told to stop.
 pub(super) async fn run(server: Server, stop: CancellationToken) {
     let mut cleared = Instant::now();
+    let mut pruned: Option<Instant> = None;
     while !stop.is_cancelled() {
+        if pruned.is_none_or(|it| it.elapsed() > PRUNING) {
+            forget(&server).await;
+            pruned = Some(Instant::now());
+        }
         if cleared.elapsed() > CLEARING {
             clear_away(&server).await;
             cleared = Instant::now();
@@ -32,6 +43,13 @@ pub(super) async fn run(server: Server, stop: CancellationToken) {
             tracing::error!(%error, "leases could not be looked at");
         }
         tokio::select! { () = tokio::time::sleep(TICK) => {}, () = stop.cancelled() => {} }
+    }
+}
+
+async fn forget(server: &Server) {
+    match server.app.store.prune(Timestamp::now() - REMEMBERED).await {
+        Ok(deliveries) => tracing::debug!(deliveries, "forgot what is long done"),
+        Err(error) => tracing::error!(%error, "what is long done could not be forgotten"),
     }
 }
 

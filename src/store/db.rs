@@ -126,6 +126,11 @@ impl Db {
     }
 }
 
+/// A text as a column holds it: PostgreSQL takes no NUL, and what tools and jobs say may hold one.
+pub(super) fn storable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
 impl Tx {
     /// Makes it so.
     pub(super) async fn commit(self) -> sqlx::Result<()> {

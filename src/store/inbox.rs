@@ -6,7 +6,7 @@ use crate::core::effect::Effect;
 use crate::core::event::{Commented, Event};
 use crate::core::ids::{DeliveryId, ForgeHost};
 use crate::store::bell::Bell;
-use crate::store::db::{Db, Tx, from_json, name, on, small, time, to_json};
+use crate::store::db::{Db, Tx, from_json, name, on, small, storable, time, to_json};
 use crate::store::outbox::EffectKey;
 use crate::store::{Handled, millis, outbox, remember};
 
@@ -224,7 +224,7 @@ impl Inbox {
             WHERE number = $1 AND worker = $2 AND attempts = $3 AND state = 'queued'";
         on!(write &self.db, run => {
             sqlx::query(SQL).bind(claimed.number).bind(&claimed.worker).bind(i64::from(claimed.attempt))
-                .bind(error).bind(millis(run_again_at)).execute(run).await.map(drop)
+                .bind(storable(error)).bind(millis(run_again_at)).execute(run).await.map(drop)
         })
     }
 
@@ -250,7 +250,7 @@ impl Inbox {
         const SQL: &str = "UPDATE deliveries
             SET state = 'dead', lease_until = NULL, error = $2, ended_at = $3 WHERE number = $1";
         on!(write &self.db, run => {
-            sqlx::query(SQL).bind(number).bind(error).bind(millis(now)).execute(run).await.map(drop)
+            sqlx::query(SQL).bind(number).bind(storable(error)).bind(millis(now)).execute(run).await.map(drop)
         })
     }
 
@@ -345,7 +345,7 @@ async fn end(
         WHERE number = $1 AND worker = $2 AND attempts = $3 AND state = 'queued'";
     let ended = on!(tx tx, run => {
         sqlx::query(SQL).bind(claimed.number).bind(&claimed.worker).bind(i64::from(claimed.attempt))
-            .bind(state).bind(error).bind(millis(now)).execute(run).await?.rows_affected()
+            .bind(state).bind(error.map(storable)).bind(millis(now)).execute(run).await?.rows_affected()
     });
     Ok(ended == 1)
 }

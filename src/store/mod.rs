@@ -7,12 +7,14 @@
 //! Deliveries, effects and jobs are rows that are claimed under a lease, so a process that dies anywhere loses time and
 //! nothing else. Order is the order of row numbers, never of clocks.
 
+mod ages;
 mod bell;
 mod check;
 mod db;
 mod inbox;
 mod jobs;
 mod outbox;
+mod prune;
 mod pulls;
 mod repos;
 mod rollouts;
@@ -26,6 +28,7 @@ use crate::core::rollout::Rollout;
 use crate::core::rollout::pull::PullMemory;
 use crate::store::db::{Db, Tx, on};
 
+pub use crate::store::ages::Ages;
 pub use crate::store::bell::{Bell, Listener};
 pub use crate::store::check::check;
 pub use crate::store::inbox::{

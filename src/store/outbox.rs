@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::core::effect::Effect;
 use crate::core::event::Lane;
 use crate::store::bell::Bell;
-use crate::store::db::{Db, Tx, from_json, lane, on, small, to_json};
+use crate::store::db::{Db, Tx, from_json, lane, on, small, storable, to_json};
 use crate::store::millis;
 
 /// The effects.
@@ -165,7 +165,7 @@ impl Outbox {
             WHERE delivery = $1 AND ordinal = $2 AND worker = $3 AND attempts = $4 AND state = 'waiting'";
         on!(write &self.db, run => {
             sqlx::query(SQL).bind(claimed.key.delivery).bind(claimed.key.ordinal).bind(&claimed.worker)
-                .bind(i64::from(claimed.attempt)).bind(millis(at)).bind(error).bind(uncounted)
+                .bind(i64::from(claimed.attempt)).bind(millis(at)).bind(storable(error)).bind(uncounted)
                 .execute(run).await.map(drop)
         })
     }
@@ -187,7 +187,7 @@ impl Outbox {
             "UPDATE effects SET state = 'given-up', lease_until = NULL, error = $3, ended_at = $4
             WHERE delivery = $1 AND ordinal = $2 AND state = 'waiting'";
         on!(write &self.db, run => {
-            sqlx::query(SQL).bind(key.delivery).bind(key.ordinal).bind(error).bind(millis(now))
+            sqlx::query(SQL).bind(key.delivery).bind(key.ordinal).bind(storable(error)).bind(millis(now))
                 .execute(run).await.map(drop)
         })
     }

@@ -62,3 +62,24 @@ async fn a_delivery_is_taken_once_however_often_it_comes() {
     assert_eq!(world.replies(&pull).await.len(), 1);
     world.end().await;
 }
+
+#[tokio::test]
+async fn a_comment_that_somebody_kept_for_a_week_commands_nothing() {
+    let Some(mut world) = World::on_github().await else {
+        return;
+    };
+    let pull = world
+        .merged("replace the network", replaces("network"))
+        .await;
+    world.comment(&pull, GRACE, "Looks right.").await;
+    let newest = world.letter_of_the_newest_comment().await;
+    let letter = newest.saying("/approve wave-1").written_days_ago(8);
+    let status = world.deliver(&letter, Some(&letter.true_signature())).await;
+    assert_eq!(status, StatusCode::ACCEPTED);
+    world.settle().await;
+    assert_eq!(world.ledger_lines().await, ["pending wave-1"]);
+    let replies = world.replies(&pull).await;
+    assert!(replies[0].contains("more than 7 days ago"), "{replies:?}");
+    assert_eq!(world.applied(), NOTHING);
+    world.end().await;
+}

@@ -402,10 +402,11 @@ async fn a_secret_that_a_plan_prints_is_shown_in_no_form() {
 }
 
 #[test]
-fn every_test_that_the_threat_model_names_is_there() {
+fn every_test_that_the_docs_name_is_there() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let model = fs::read_to_string(package.join("docs/security.md")).unwrap();
-    let named = model.split('`').skip(1).step_by(2);
+    let pages = ["docs/security.md", "docs/failures.md"]
+        .map(|it| fs::read_to_string(package.join(it)).unwrap());
+    let named = pages.iter().flat_map(|it| it.split('`').skip(1).step_by(2));
     let named: Vec<&str> = named.filter(|it| it.matches('_').count() >= 3).collect();
     assert!(named.len() > 20, "{named:?}");
     let texts: String = ["src", "tests/it"]

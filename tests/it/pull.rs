@@ -132,6 +132,22 @@ async fn a_change_of_the_docs_has_nothing_to_do() {
 }
 
 #[tokio::test]
+async fn a_preview_neither_waits_for_a_lock_nor_writes_a_state() {
+    let Some(mut world) = World::on_github().await else {
+        return;
+    };
+    let before = world.state("network").await;
+    world.hold("network").await;
+    let pull = world.open("replace the network", replaces("network")).await;
+    let status = world.status(&pull.head, "tidegate/plan").await;
+    assert_eq!(status, "success: 1 root in 1 wave: replaces 1");
+    world.release("network").await;
+    assert_eq!(world.state("network").await, before);
+    assert_eq!(world.applied(), NOTHING);
+    world.end().await;
+}
+
+#[tokio::test]
 async fn no_change_loosens_its_own_rule() {
     let Some(mut world) = World::on_github().await else {
         return;

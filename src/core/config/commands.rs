@@ -1,12 +1,24 @@
 //! The project's own commands, in place of Terraform: one that plans a run and one that applies it.
 
-use crate::core::config::section::{At, Keys, Reader};
+use crate::core::config::keys::{Keys, Known, Shape};
+use crate::core::config::section::{At, Reader};
 use crate::core::ids::{Op, Root, WaveNumber};
 
 /// What stands for the path of a run's plan file.
 const PLAN_SLOT: &str = "{plan}";
-const KEYS: Keys = Keys {
-    read: &["plan", "apply"],
+pub(super) const KEYS: Keys = Keys {
+    read: &[
+        Known::needed(
+            "plan",
+            Shape::Holding(r"\{plan\}"),
+            "the program that plans one root and its arguments; one of them says `{plan}`",
+        ),
+        Known::needed(
+            "apply",
+            Shape::Some(&Shape::Text),
+            "the program that applies one root and its arguments",
+        ),
+    ],
     later: &[],
 };
 

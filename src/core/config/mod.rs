@@ -6,19 +6,26 @@
 //! read once into nodes that know their place, and the checks walk the nodes and collect.
 
 pub mod commands;
+mod keys;
 pub mod length;
 mod near;
+mod place;
 pub mod project;
+pub mod schema;
 mod section;
 pub mod server;
 mod yaml;
 
 use std::fmt;
 
+use serde::Serialize;
+
+pub use place::place_of;
+
 pub(in crate::core) use near::distance;
 
 /// One thing wrong with a configuration file: where, what, and what to write instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Complaint {
     /// The file's name, as people know it.
     pub file: String,

@@ -3,46 +3,22 @@
 //! Its rules (`gate`, `approval`) are read at the base commit, what it says of its structure (`roots`, `waves`,
 //! `commands`) at the commit that is planned.
 
+pub(super) mod keys;
+
 use std::collections::BTreeMap;
 
 use globset::GlobBuilder;
 
 use crate::core::config::Complaint;
 use crate::core::config::commands::{self, Commands};
-use crate::core::config::section::{At, Keys, Later, Reader};
+use crate::core::config::project::keys::{APPROVAL, KEYS, WAVES};
+use crate::core::config::section::{At, Later, Reader};
 use crate::core::config::yaml::Value;
 use crate::core::gate::{Mode, Policy};
 
 /// The project file's name, at the root of the repository.
 pub const FILE: &str = "tidegate.yml";
 
-const KEYS: Keys = Keys {
-    read: &[
-        "roots",
-        "waves",
-        "gate",
-        "approval",
-        "parallelism",
-        "commands",
-    ],
-    later: &[
-        "apply",
-        "locks",
-        "ephemeral",
-        "reports",
-        "terragrunt",
-        "synth",
-        "op_waves",
-    ],
-};
-const WAVES_KEYS: Keys = Keys {
-    read: &["canary", "after"],
-    later: &["jobs"],
-};
-const APPROVAL_KEYS: Keys = Keys {
-    read: &["mode", "author"],
-    later: &["quorum"],
-};
 const POLICIES: [(&str, Policy); 3] = [
     ("always", Policy::Always),
     ("on-destructive", Policy::OnDestructive),
@@ -129,7 +105,7 @@ fn read_project(reader: &mut Reader, top: &At) -> Project {
 }
 
 fn read_waves(reader: &mut Reader, at: &At) -> Option<WaveRules> {
-    let keys = reader.section(at, &WAVES_KEYS);
+    let keys = reader.section(at, &WAVES);
     Some(WaveRules {
         canary: reader.get(&keys, "canary", read_globs).unwrap_or_default(),
         after: reader.get(&keys, "after", read_after).unwrap_or_default(),
@@ -194,7 +170,7 @@ fn read_approval(reader: &mut Reader, at: &At) -> Option<ApprovalRules> {
             author: false,
         });
     }
-    let keys = reader.section(at, &APPROVAL_KEYS);
+    let keys = reader.section(at, &APPROVAL);
     Some(ApprovalRules {
         mode: reader
             .get(&keys, "mode", |reader, at| reader.word(at, &MODES))
@@ -260,11 +236,7 @@ mod tests {
 
     #[test]
     fn a_known_word_we_do_not_carry_is_never_ignored() {
-        let later = [
-            ("", &KEYS),
-            ("waves", &WAVES_KEYS),
-            ("approval", &APPROVAL_KEYS),
-        ];
+        let later = [("", &KEYS), ("waves", &WAVES), ("approval", &APPROVAL)];
         for (parent, keys) in later {
             for key in keys.later {
                 let text = match parent {

@@ -4,15 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use crate::core::config::Complaint;
+use crate::core::config::keys::{Keys, names};
 use crate::core::config::near::nearest;
 use crate::core::config::yaml::{self, Key, Node, Place, Value};
-
-/// The keys a map may have.
-pub(super) struct Keys {
-    pub(super) read: &'static [&'static str],
-    /// Known words that this version does not carry: refused, because ignoring one could drop a rule.
-    pub(super) later: &'static [&'static str],
-}
 
 /// A node, the path of the key that holds it, and where a complaint about it points.
 #[derive(Clone)]
@@ -156,7 +150,7 @@ impl Reader {
         let mut values = BTreeMap::new();
         for (key, value) in self.entries(at) {
             let name = key.name.as_str();
-            if keys.read.contains(&name) {
+            if keys.names().contains(&name) {
                 values.insert(name, value);
             } else if keys.later.contains(&name) {
                 let what = "this version does not carry this key yet";
@@ -273,7 +267,7 @@ impl Reader {
 
     /// One of some words.
     pub(super) fn word<T: Copy>(&mut self, at: &At, words: &[(&'static str, T)]) -> Option<T> {
-        let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+        let names = names(words);
         let wanted = one_of(&names);
         let Value::Text(text) = &at.node.value else {
             return self.unfit(at, &wanted);
@@ -320,9 +314,9 @@ fn in_one_line(text: &str) -> String {
 }
 
 fn suggestion(name: &str, keys: &Keys) -> String {
-    let all: Vec<&str> = keys.read.iter().chain(keys.later).copied().collect();
+    let all = [keys.names(), keys.later.to_vec()].concat();
     nearest(name, &all).map_or_else(
-        || format!("known here: {}", quoted(keys.read)),
+        || format!("known here: {}", quoted(&keys.names())),
         did_you_mean,
     )
 }

@@ -160,20 +160,22 @@ pub fn sets_before_merge(memory: &PullMemory) -> BTreeMap<WaveNumber, Option<Dig
     let Planning::Done { survey, plans, .. } = &memory.planning else {
         return BTreeMap::new();
     };
-    let set = |members: &[Root]| {
-        let of_wave: Vec<&Plan> = plans
-            .iter()
-            .filter(|it| members.contains(&it.root))
-            .collect();
-        let is_whole = (members.iter()).all(|root| of_wave.iter().any(|it| it.root == *root));
-        let set = set_of(&of_wave).ok().filter(|_| is_whole);
-        set.map(|(digest, _)| digest)
-    };
     let waves = survey.estate.reached_waves(&survey.reach);
     waves
         .into_iter()
-        .map(|it| (it.number, set(&it.members)))
+        .map(|it| (it.number, set_of_wave(&it.members, plans)))
         .collect()
+}
+
+/// The set digest of a wave with these members; none where one of them has no plan.
+pub fn set_of_wave(members: &[Root], plans: &[Plan]) -> Option<Digest> {
+    let of_wave: Vec<&Plan> = plans
+        .iter()
+        .filter(|it| members.contains(&it.root))
+        .collect();
+    let is_whole = (members.iter()).all(|root| of_wave.iter().any(|it| it.root == *root));
+    let set = set_of(&of_wave).ok().filter(|_| is_whole);
+    set.map(|(digest, _)| digest)
 }
 
 /// Waves of an open pull request whose plans change something: they can be approved before the merge.

@@ -111,8 +111,8 @@ pub fn closed(memory: PullMemory, details: PullDetails) -> Step {
 
 /// Refuses to plan roots that are not there or that the change does not reach; nothing is guessed. Before the first
 /// plan of a pull request its roots are not known, and all of it is planned whatever was named.
-pub fn are_reached(wanted: &[Root], memory: Option<&PullMemory>) -> Result<(), Refusal> {
-    let Some(survey) = memory.and_then(PullMemory::survey) else {
+pub fn are_reached(wanted: &[Root], survey: Option<&Survey>) -> Result<(), Refusal> {
+    let Some(survey) = survey else {
         return Ok(());
     };
     let (roots, reached) = (&survey.estate.roots, &survey.reach.members);

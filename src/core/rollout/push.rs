@@ -61,6 +61,30 @@ impl Brought {
     }
 }
 
+/// The commits of a push, oldest first, of which the forge is asked what brought them: each is a request, and a forge
+/// takes only so many an hour.
+pub fn asked_about(mut newest_first: Vec<Sha>) -> Asked {
+    let is_cut = newest_first.len() > MOST_ASKED;
+    newest_first.truncate(MOST_ASKED);
+    newest_first.reverse();
+    Asked {
+        commits: newest_first,
+        is_cut,
+    }
+}
+
+/// The most commits of one push that a forge is asked about.
+const MOST_ASKED: usize = 250;
+
+/// Commits to ask about.
+#[derive(Debug, PartialEq)]
+pub struct Asked {
+    /// Oldest first.
+    pub commits: Vec<Sha>,
+    /// Whether older ones are left out: then nobody knows of these what brought them, so they count as pushed directly.
+    pub is_cut: bool,
+}
+
 /// How a branch got from the tip that was handled last to where it is looked at now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {

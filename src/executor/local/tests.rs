@@ -225,3 +225,19 @@ async fn of_old_jobs_only_the_logs_of_failed_ones_stay() {
     assert_eq!(left(2), [EXIT, LOG, PROCESS, WORK]);
     assert_eq!(left(3), [EXIT, KEPT, LOG, PROCESS, WORK]);
 }
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_cleared_away_keeps_no_other_from_it() {
+    let place = Place::new("read token; exit 0");
+    place.start(&job(1)).await;
+    place.ended(&job(1)).await;
+    let jobs = place.folder.path().join("jobs");
+    for stray in ["0", "z"] {
+        fs::write(jobs.join(format!("{stray}-file")), "").unwrap();
+        fs::create_dir(jobs.join(format!("{stray}-folder"))).unwrap();
+        fs::write(jobs.join(format!("{stray}-folder/{PROCESS}")), "nonsense").unwrap();
+    }
+    let error = place.local.sweep(Timestamp::MAX).await.unwrap_err();
+    assert!(error.to_string().contains("-folder"), "{error}");
+    assert!(!place.local.folder_of(&job(1).key).exists());
+}

@@ -1,5 +1,6 @@
 //! The routers as forges, jobs and people meet them, over a real store.
 
+mod pages;
 mod runner_api;
 mod ticker;
 mod webhook;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 
 use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
+use sqlx::Connection;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
@@ -28,6 +30,7 @@ struct Stage {
     home: TempDir,
     server: Server,
     tally: Tally,
+    stop: CancellationToken,
 }
 
 impl Stage {
@@ -68,6 +71,7 @@ impl Stage {
                 mirrors,
                 executor,
             },
+            meters: BTreeMap::from([(repo(7).forge, Meter::default())]),
             served: Arc::new(vec![
                 served("https://github.com", "tide"),
                 served("https://git.acme.example", "ebb"),
@@ -80,6 +84,7 @@ impl Stage {
             home,
             server,
             tally: Tally::default(),
+            stop: CancellationToken::new(),
         }
     }
 
@@ -95,7 +100,7 @@ impl Stage {
     /// Opens a page.
     async fn open(&self, path: &str) -> Answer {
         let request = Request::get(path).body(Body::empty()).unwrap();
-        Answer::to(private(&self.server, &self.tally), request).await
+        Answer::to(private(&self.server, &self.tally, &self.stop), request).await
     }
 
     /// A job that was started at `at`.
@@ -189,6 +194,23 @@ async fn a_server_with_a_store_is_alive_and_ready() {
 }
 
 #[tokio::test]
+async fn a_server_whose_store_does_not_answer_lives_and_is_not_ready() {
+    let stage = Stage::new().await;
+    let file = format!("sqlite:{}", stage.home.path().join("tidegate.db").display());
+    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
+    sqlx::query("DROP TABLE counters")
+        .execute(&mut other)
+        .await
+        .unwrap();
+    for (path, status) in [
+        ("/healthz", StatusCode::OK),
+        ("/readyz", StatusCode::SERVICE_UNAVAILABLE),
+    ] {
+        assert_eq!(stage.open(path).await.status, status, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_public_address_says_which_installation_lives_there() {
     let stage = Stage::new().await;
     let request = Request::get("/healthz").body(Body::empty()).unwrap();
@@ -197,6 +219,16 @@ async fn the_public_address_says_which_installation_lives_there() {
         answer.headers[health::INSTALLATION],
         stage.server.app.digest_key.id()
     );
+}
+
+#[tokio::test]
+async fn a_server_that_was_told_to_stop_is_alive_and_not_ready() {
+    let stage = Stage::new().await;
+    stage.stop.cancel();
+    assert_eq!(stage.open("/healthz").await.status, StatusCode::OK);
+    let answer = stage.open("/readyz").await;
+    let wanted = (StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
+    assert_eq!((answer.status, answer.text.as_str()), wanted);
 }
 
 #[tokio::test]
@@ -209,8 +241,23 @@ async fn metrics_count_what_waits() {
         "tidegate_jobs_queued 0",
         "tidegate_deliveries_queued 0",
         "tidegate_effects_given_up 0",
+        "tidegate_delivery_oldest_seconds 0",
+        "tidegate_lanes_busy 0",
+        "tidegate_forge_limited_until_seconds{forge=\"github.com\"} 0",
     ] {
         assert!(text.lines().any(|it| it == line), "{line} in {text}");
+    }
+}
+
+#[tokio::test]
+async fn every_metric_is_documented() {
+    let page = include_str!("../../../docs/operating.md");
+    let text = Stage::new().await.open("/metrics").await.text;
+    let names = text.lines().filter_map(|it| it.strip_prefix("# TYPE "));
+    let names: Vec<&str> = names.filter_map(|it| it.split(' ').next()).collect();
+    assert!(names.len() >= 13, "{names:?}");
+    for name in names {
+        assert!(page.contains(&format!("| `{name}")), "{name}");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::core::ids::{Attempt, DeliveryId};
 use crate::core::job::{JobEnd, JobKey, JobSpec, Report};
 use crate::core::outcome::Outcome;
 use crate::store::bell::Bell;
-use crate::store::db::{Db, Tx, from_json, lane, name, on, small, to_json};
+use crate::store::db::{Db, Tx, from_json, lane, name, on, small, storable, to_json};
 use crate::store::jobs::job::{Row, job, jobs, state};
 use crate::store::{inbox, key, millis};
 
@@ -100,7 +100,7 @@ impl Jobs {
             SET state = 'lost', ended_at = $2, lease_until = NULL, doing = $3 WHERE number = $1";
         let why = format!("it cannot be read: {error}");
         on!(write &self.db, run => {
-            sqlx::query(SQL).bind(number).bind(millis(now)).bind(why).execute(run).await.map(drop)
+            sqlx::query(SQL).bind(number).bind(millis(now)).bind(storable(&why)).execute(run).await.map(drop)
         })
     }
 
@@ -214,7 +214,7 @@ impl Jobs {
             WHERE part = $1 AND attempt = $2 AND state = 'running' RETURNING cancel_asked";
         let asked: Option<bool> = on!(write &self.db, run => {
             sqlx::query_scalar(SQL).bind(&job.part).bind(attempt(job)).bind(millis(now + lease))
-                .bind(doing).fetch_optional(run).await
+                .bind(storable(doing)).fetch_optional(run).await
         })?;
         Ok(match asked {
             Some(true) => Beaten::Cancel,

@@ -252,3 +252,50 @@ async fn a_server_that_starts_on_its_own_file_frees_what_it_held_before() {
     store.free_left_over().await.unwrap();
     assert_eq!(claim_all(&store, at(1)).await, ["a"]);
 }
+
+#[tokio::test]
+async fn what_is_long_done_is_forgotten_and_what_is_not_done_stays() {
+    on_each(async |store| {
+        for (id, lane, effects) in [("done", 1, 0), ("waiting", 2, 1)] {
+            file(&store, id, &pushed(lane)).await;
+            let claimed = claim(&store, at(0)).await.unwrap();
+            let handled = Handled {
+                changes: Vec::new(),
+                effects: (0..effects).map(|it| reply(&it.to_string())).collect(),
+            };
+            store.inbox.finish(&claimed, &handled, at(1)).await.unwrap();
+        }
+        file(&store, "queued", &pushed(3)).await;
+        assert_eq!(store.prune(at(1)).await.unwrap(), 0);
+        assert_eq!(store.prune(at(2)).await.unwrap(), 1);
+        assert_eq!(file(&store, "done", &pushed(1)).await, Filed::New);
+        assert_eq!(file(&store, "waiting", &pushed(2)).await, Filed::Known);
+        assert_eq!(file(&store, "queued", &pushed(3)).await, Filed::Known);
+
+        let effect = store.outbox.claim("worker", at(3), LEASE).await.unwrap();
+        store.outbox.done(&effect.unwrap(), at(3)).await.unwrap();
+        assert_eq!(store.prune(at(4)).await.unwrap(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_error_with_a_nul_is_kept() {
+    on_each(async |store| {
+        file(&store, "a", &pushed(1)).await;
+        let claimed = claim(&store, at(0)).await.unwrap();
+        let said = "said: \0";
+        store.inbox.fail(&claimed, said, at(1)).await.unwrap();
+        let claimed = claim(&store, at(2)).await.unwrap();
+        store
+            .inbox
+            .give_up(&claimed, said, &[], at(2))
+            .await
+            .unwrap();
+        assert_eq!(
+            store.inbox.dead(1).await.unwrap()[0].error,
+            "said: \u{fffd}"
+        );
+    })
+    .await;
+}

@@ -1,8 +1,10 @@
 //! The binary in a cleared environment: what it prints, which files it leaves, and its exit code.
 
-mod alone;
+mod config;
 mod doctor;
 mod forge;
+mod plan;
+mod start;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -41,6 +43,19 @@ pub(crate) fn tidegate(folder: &Path, arguments: &[&str]) -> Command {
         command.envs(std::env::var_os(name).map(|it| (name, it)));
     }
     command
+}
+
+/// Compares what people see with the file in `tests/cli`; `TIDEGATE_BLESS=1` rewrites it.
+pub(crate) fn check(name: &str, seen: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cli")
+        .join(name);
+    if std::env::var_os("TIDEGATE_BLESS").is_some() {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, seen).unwrap();
+    }
+    let known = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(seen, known, "{}", file.display());
 }
 
 /// Runs the binary to its end.

@@ -41,6 +41,18 @@ impl Letter {
         }
     }
 
+    /// The same words, written some days earlier.
+    pub(crate) fn written_days_ago(&self, days: i64) -> Self {
+        let mut payload: Value = serde_json::from_slice(&self.body).unwrap();
+        let at = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * days);
+        payload["comment"]["created_at"] = json!(at.to_string());
+        Self {
+            event: self.event.clone(),
+            id: format!("{}-old", self.id),
+            body: serde_json::to_vec(&payload).unwrap(),
+        }
+    }
+
     /// The same as another delivery.
     pub(crate) fn under_another_id(&self) -> Self {
         Self {

@@ -274,6 +274,16 @@ impl World {
         self.server.take().unwrap().kill().await;
     }
 
+    /// Tells the server to stop, and waits until it has left in order.
+    pub(crate) async fn stop_the_server(&mut self) {
+        self.server.take().unwrap().stop().await;
+    }
+
+    /// How many jobs live.
+    pub(crate) fn living(&self) -> usize {
+        self.living_jobs().len()
+    }
+
     /// Starts the server again.
     pub(crate) async fn start_the_server(&mut self) {
         self.server = Some(Running::start(&self.place).await);
@@ -305,6 +315,11 @@ impl World {
             .git_as(ADA, REPO, &["push", "--quiet"], &[&refs])
             .await;
         self.settle().await;
+    }
+
+    /// The installation's key.
+    pub(crate) fn key(&self) -> String {
+        std::fs::read_to_string(self.place.folder.join("key")).unwrap()
     }
 
     async fn propose(&self, who: &str, title: &str, head: &str) -> u64 {

@@ -12,53 +12,16 @@ use super::{
 };
 use crate::core::config::Complaint;
 use crate::core::config::length;
-use crate::core::config::section::{At, Keys, Later, Reader, Section};
+use crate::core::config::section::{At, Later, Reader, Section};
+use crate::core::config::server::keys::{EXECUTOR, FORGE, KEYS};
 use crate::core::config::yaml::Value;
 use crate::core::ids::ForgeHost;
 
 /// The server file's usual name.
 pub const FILE: &str = "tidegate-server.yml";
 
-const KEYS: Keys = Keys {
-    read: &[
-        "public_url",
-        "listen",
-        "listen_pages",
-        "data",
-        "database",
-        "key_file",
-        "forges",
-        "executor",
-    ],
-    later: &[],
-};
-const FORGE_KEYS: Keys = Keys {
-    read: &[
-        "kind",
-        "url",
-        "api_url",
-        "token_file",
-        "app_id",
-        "app_key_file",
-        "webhook_secret_files",
-        "repos",
-    ],
-    later: &[],
-};
-const EXECUTOR_KEYS: Keys = Keys {
-    read: &[
-        "kind",
-        "parallel",
-        "lease",
-        "plan_env",
-        "apply_env",
-        "user",
-        "apply_user",
-    ],
-    later: &[],
-};
-const FORGE_KINDS: [(&str, ForgeKind); 1] = [("github", ForgeKind::GitHub)];
-const EXECUTOR_KINDS: [(&str, ExecutorKind); 1] = [("local", ExecutorKind::Local)];
+pub(super) const FORGE_KINDS: [(&str, ForgeKind); 1] = [("github", ForgeKind::GitHub)];
+pub(super) const EXECUTOR_KINDS: [(&str, ExecutorKind); 1] = [("local", ExecutorKind::Local)];
 
 const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const LISTEN: SocketAddr = SocketAddr::new(LOCALHOST, 4141);
@@ -180,7 +143,7 @@ fn read_forges(reader: &mut Reader, at: &At) -> Option<Vec<ForgeOptions>> {
 }
 
 fn read_forge(reader: &mut Reader, at: &At) -> Option<ForgeOptions> {
-    let keys = reader.section(at, &FORGE_KEYS);
+    let keys = reader.section(at, &FORGE);
     let kind = reader.need(&keys, "kind", "write `kind: github`", |reader, at| {
         reader.word(at, &FORGE_KINDS)
     });
@@ -284,7 +247,7 @@ fn read_executor(reader: &mut Reader, at: &At) -> Option<ExecutorOptions> {
         let kind = reader.word(at, &EXECUTOR_KINDS)?;
         return Some(ExecutorOptions { kind, ..default });
     }
-    let keys = reader.section(at, &EXECUTOR_KEYS);
+    let keys = reader.section(at, &EXECUTOR);
     let kind = reader.get(&keys, "kind", |reader, at| reader.word(at, &EXECUTOR_KINDS));
     let parallel = reader.get(&keys, "parallel", |reader, at| reader.whole(at, 1..=64));
     let (user, apply_user) = read_users(reader, &keys);

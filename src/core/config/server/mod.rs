@@ -2,6 +2,7 @@
 
 mod file;
 mod isolation;
+pub(super) mod keys;
 
 use ::core::net::SocketAddr;
 use std::fmt;

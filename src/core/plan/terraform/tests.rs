@@ -398,6 +398,15 @@ fn a_plan_that_nobody_can_vouch_for_has_no_digest() {
 }
 
 #[test]
+fn a_plan_that_breaks_off_is_none() {
+    for end in [0, 1, CHANGES.len() / 2, CHANGES.trim_end().len() - 1] {
+        let cut = &CHANGES.as_bytes()[..end];
+        let error = draft(cut, &context()).unwrap_err();
+        assert!(matches!(error, PlanError::Unreadable { .. }), "{end}");
+    }
+}
+
+#[test]
 fn an_action_that_is_not_known_has_no_digest() {
     let json = plan_of(&json!({ "actions": ["explode"], "before": "hunter22" }));
     let error = draft(json.as_bytes(), &context()).unwrap_err();

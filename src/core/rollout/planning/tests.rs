@@ -320,13 +320,13 @@ fn a_root_that_is_unknown_or_not_reached_is_refused_with_the_list() {
     ];
     for memory in [done(first_look()), partly] {
         for (name, refused) in &table {
-            let refusal = are_reached(&roots(&[name]), Some(&memory)).err();
+            let refusal = are_reached(&roots(&[name]), memory.survey()).err();
             let text = refusal.map(|it| format!("{} {}", it.why, it.hint));
             assert_eq!(text.as_deref(), *refused);
         }
     }
     assert_eq!(
-        are_reached(&roots(&["netwrok"]), Some(&first_look())),
+        are_reached(&roots(&["netwrok"]), first_look().survey()),
         Ok(())
     );
 }

@@ -211,3 +211,20 @@ fn a_delivery_counts_only_where_the_branch_has_been_since() {
         assert_eq!(standing.next(), next.map(sha).as_ref(), "{what}");
     }
 }
+
+#[test]
+fn of_a_huge_push_the_newest_commits_are_asked_about() {
+    let commits = |count: usize| -> Vec<Sha> {
+        let name = |number: usize| Sha::try_from(format!("{number:040x}")).unwrap();
+        (0..count).map(name).collect()
+    };
+    for (count, asked, is_cut) in [(0, 0, false), (250, 250, false), (251, 250, true)] {
+        let mut newest = commits(asked);
+        newest.reverse();
+        let wanted = Asked {
+            commits: newest,
+            is_cut,
+        };
+        assert_eq!(asked_about(commits(count)), wanted, "{count}");
+    }
+}

@@ -1,4 +1,4 @@
-//! Two servers and one data folder.
+//! How a server starts: beside another one, and without its forge.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -40,18 +40,30 @@ async fn says(forge: &Forge, log: &str, words: &str) {
     }
 }
 
+/// A server's file for addresses that nobody else uses.
+fn file(forge: &Forge) -> String {
+    let (port, pages) = (free_address().port(), free_address().port());
+    let text = forge.server_file(port);
+    text.replace(&format!(":{}", port + 1), &format!(":{pages}"))
+}
+
+#[tokio::test]
+async fn a_server_starts_while_its_forge_is_away() {
+    let forge = Forge::start("write");
+    let away = format!("http://{}", free_address());
+    let text = file(&forge).replace(&forge.address, &away);
+    forge.write("tidegate-server.yml", &text);
+    let _serving = Serving::start(&forge, "log");
+    says(&forge, "log", "tidegate serves").await;
+}
+
 #[tokio::test]
 async fn a_server_takes_over_a_data_folder_when_the_one_before_it_is_gone() {
     let forge = Forge::start("write");
-    let file = |port: u16| {
-        let pages = free_address().port();
-        let text = forge.server_file(port);
-        text.replace(&format!(":{}", port + 1), &format!(":{pages}"))
-    };
-    forge.write("tidegate-server.yml", &file(free_address().port()));
+    forge.write("tidegate-server.yml", &file(&forge));
     let first = Serving::start(&forge, "first");
     says(&forge, "first", "tidegate serves").await;
-    forge.write("tidegate-server.yml", &file(free_address().port()));
+    forge.write("tidegate-server.yml", &file(&forge));
     let _second = Serving::start(&forge, "second");
     says(&forge, "second", "another server uses the data folder").await;
     drop(first);

@@ -198,6 +198,22 @@ async fn a_job_whose_server_died_while_it_was_started_is_started_by_the_next() {
 }
 
 #[tokio::test]
+async fn a_link_that_a_job_leaves_leads_the_server_to_no_other_file() {
+    let link = "ln -s ../../../victim/file exit; ln -s ../../../victim/file process; ln -s ../../../victim dir";
+    let place = Place::new(&format!("{link}; exit 1"));
+    let victim = place.folder.path().join("victim");
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("file"), "precious").unwrap();
+    place.start(&job(1)).await;
+    let exit = place.local.folder_of(&job(1).key).join(EXIT);
+    until(|| fs::read_to_string(&exit).is_ok_and(|it| it == "1")).await;
+    place.local.sweep(Timestamp::MAX).await.unwrap();
+    let work = place.local.folder_of(&job(1).key).join(WORK);
+    assert_eq!(fs::read_dir(work).unwrap().count(), 0);
+    assert_eq!(fs::read_to_string(victim.join("file")).unwrap(), "precious");
+}
+
+#[tokio::test]
 async fn of_old_jobs_only_the_logs_of_failed_ones_stay() {
     let place = Place::new("mkdir scratch; read token; exit ${#token}");
     for (attempt, token) in [(1, ""), (2, "x"), (3, "")] {

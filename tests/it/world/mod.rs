@@ -9,6 +9,7 @@ pub(crate) mod site;
 pub(crate) mod spec;
 
 mod again;
+mod database;
 mod ledger;
 mod letter;
 mod peace;
@@ -17,13 +18,14 @@ pub(crate) mod server;
 
 use std::collections::BTreeSet;
 use std::future::{Future, IntoFuture};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
 use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::world::database::Database;
 use crate::world::estate::{Change, ROOTS};
 use crate::world::relay::Relay;
 use crate::world::server::{Place, Running, free_address};
@@ -69,12 +71,19 @@ pub(crate) struct Pull {
 pub(crate) struct Setting {
     gate: &'static str,
     account: Account,
+    kind: Option<database::Kind>,
 }
 
 impl Setting {
     /// The policy of the rules on `main`.
     pub(crate) fn with_gate(self, gate: &'static str) -> Self {
         Self { gate, ..self }
+    }
+
+    /// On SQLite, whatever the other stories are told on.
+    pub(crate) fn on_sqlite(self) -> Self {
+        let kind = Some(database::Kind::Sqlite);
+        Self { kind, ..self }
     }
 }
 
@@ -102,6 +111,7 @@ impl World {
         Setting {
             gate: "on-destructive",
             account: Account::User,
+            kind: None,
         }
     }
 
@@ -120,10 +130,12 @@ impl World {
         let site = Site::with(hook, setting.account).await;
         let api = Relay::before(site.address.clone()).await;
         let runner = Relay::before(format!("http://{listen}")).await;
+        let folder = site.beside("server");
         let place = Place {
+            database: Database::new(setting.kind, &folder).await,
             listen,
             pages,
-            folder: site.beside("server"),
+            folder,
             home: site.beside("home"),
             forge: site.address.clone(),
             api: api.address,
@@ -294,9 +306,12 @@ impl World {
         &mut self.place
     }
 
-    /// The server's database.
-    pub(crate) fn database(&self) -> PathBuf {
-        self.place.folder.join("tidegate.db")
+    /// The file of the server's database.
+    pub(crate) fn database_file(&self) -> &Path {
+        match &self.place.database {
+            Database::Sqlite { file, .. } => file,
+            Database::Postgres { .. } => panic!("the story is told on PostgreSQL"),
+        }
     }
 
     /// Kills every job that lives, as a machine without memory does.

@@ -13,6 +13,7 @@ use tidegate::store::Store;
 use tokio::process::{Child, Command};
 
 use crate::world::app;
+use crate::world::database::Database;
 use crate::world::site::{Account, REPO, SECRET, token};
 
 /// What the roots' provider would sign in with; nobody but Terraform ever sees it.
@@ -34,6 +35,7 @@ pub(crate) struct Place {
     pub(crate) pages: SocketAddr,
     /// What it keeps: database, key, mirrors, jobs.
     pub(crate) folder: PathBuf,
+    pub(crate) database: Database,
     /// Its file, its secrets, and its log.
     pub(crate) home: PathBuf,
     /// The forge's address.
@@ -72,8 +74,10 @@ impl Place {
             api,
             runner,
             account,
+            database,
             ..
         } = self;
+        let database = database.line();
         let account = match account {
             Account::User => "token_file: token".to_owned(),
             Account::App => format!("app_id: {}\n    app_key_file: key.pem", app::ID),
@@ -83,7 +87,7 @@ impl Place {
 listen: {listen}
 listen_pages: \"{pages}\"
 data: {}
-forges:
+{database}forges:
   - kind: github
     url: {forge}
     api_url: http://{api}/api/v3
@@ -133,9 +137,7 @@ impl Running {
             );
             let answer = reqwest::get(&ready).await;
             if answer.is_ok_and(|it| it.status().is_success()) {
-                let database = place.folder.join("tidegate.db");
-                let store = Store::open(&format!("sqlite:{}", database.display())).await;
-                let store = store.unwrap();
+                let store = Store::open(&place.database.url()).await.unwrap();
                 return Self { store, process };
             }
             tokio::time::sleep(Duration::from_millis(10)).await;

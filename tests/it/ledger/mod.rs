@@ -79,7 +79,7 @@ async fn a_use_taken_off_the_ledger_wakes_no_approval_before_somebody_accepts_th
     assert_eq!(world.applied(), ["network"]);
     world.comment(&second, GRACE, "/approve wave-1").await;
     assert_eq!(world.applied(), ["network", "storage"]);
-    let nothing = world.accept_the_ledger(&["--yes"]).await;
+    let nothing = world.accept_the_ledger(&["--yes", "--by", "grace"]).await;
     assert_eq!(nothing.code, Some(0));
     assert!(
         nothing.stdout.contains("nothing to accept"),

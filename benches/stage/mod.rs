@@ -18,9 +18,6 @@ use tidegate::store::Store;
 /// What signs the deliveries.
 pub(crate) const SECRET: &str = "what-signs-the-deliveries";
 
-/// Names that the server passes on to its jobs.
-const PASSED: [&str; 2] = ["TF_CLI_CONFIG_FILE", "CHECKPOINT_DISABLE"];
-
 /// A running server over a folder of its own; it ends with this.
 pub(crate) struct Stage {
     pub(crate) home: TempDir,
@@ -33,20 +30,22 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts a server; it answers when this returns. `env` is what it gets beside `PATH` and `HOME`.
+    /// Starts a server; it answers when this returns. `env` is what it and its jobs get beside `PATH` and `HOME`.
     pub(crate) async fn start(env: &[(String, String)]) -> Self {
         let home = TempDir::new().unwrap();
         let (listen, pages) = (free_address(), free_address());
-        let file = file(listen, pages);
+        let file = file((listen, pages), env);
         fs::write(home.path().join(server::FILE), &file).unwrap();
         fs::write(home.path().join("token"), "unused").unwrap();
         fs::write(home.path().join("secret"), SECRET).unwrap();
-        let process = spawn(home.path(), env);
+        let mut process = spawn(home.path(), env);
         let ready = format!("http://{pages}/readyz");
         while !reqwest::get(&ready)
             .await
             .is_ok_and(|it| it.status().is_success())
         {
+            let ended = process.try_wait().unwrap();
+            assert!(ended.is_none(), "the server did not start: {ended:?}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let database = home.path().join("data/tidegate.db");
@@ -105,7 +104,8 @@ pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-fn file(listen: SocketAddr, pages: SocketAddr) -> String {
+fn file((listen, pages): (SocketAddr, SocketAddr), env: &[(String, String)]) -> String {
+    let names: Vec<&str> = env.iter().map(|(name, _)| name.as_str()).collect();
     format!(
         "public_url: http://{listen}
 listen: {listen}
@@ -121,7 +121,7 @@ executor:
   parallel: 1
   plan_env: [{}]
 ",
-        PASSED.join(", ")
+        names.join(", ")
     )
 }
 

@@ -73,7 +73,8 @@ fn find(text: &str) {
 }
 
 async fn push(ledger: &Ledger, facts: &[Fact]) {
-    assert_eq!(ledger.append(facts).await.unwrap(), Appended::Written);
+    let appended = ledger.append(facts).await.unwrap();
+    assert!(matches!(appended, Appended::Written(_)));
 }
 
 /// A ledger in a repository of its own, which has these lines already.

@@ -6,6 +6,7 @@ mod config;
 mod doctor;
 mod job;
 mod leash;
+mod ledger;
 mod plan;
 mod reference;
 mod sample;
@@ -37,6 +38,7 @@ enum Command {
     Plan(plan::Args),
     Config(config::Args),
     Doctor(doctor::Args),
+    Ledger(ledger::Args),
     Testdrive(testdrive::Args),
     Sandbox(sandbox::Args),
     Version(version::Args),
@@ -83,6 +85,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Plan(args) => in_runtime(plan::run(args)),
         Command::Config(args) => in_runtime(config::run(args)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
+        Command::Ledger(args) => in_runtime(ledger::run(args)),
         Command::Testdrive(args) => in_runtime(testdrive::run(args)),
         Command::Sandbox(args) => in_runtime(sandbox::run(args)),
         Command::Version(args) => version::run(&args),

@@ -60,11 +60,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     start_log(&args);
     closed::close_process()?;
     let options = read_options(&args.config)?;
-    let home = args
-        .config
-        .canonicalize()?
-        .parent()
-        .map_or_else(PathBuf::new, Path::to_owned);
+    let home = home_of(&args.config)?;
     let data = data_folder(&options, &home)?;
     let _alone = Alone::take(&data, alone::PATIENCE).await?;
     let server = build(&options, (&home, &data), &args.config).await?;
@@ -72,6 +68,45 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
     stop::on_signal(&stop)?;
     serve::run(server, stop).await?;
     Ok(Outcome::Done)
+}
+
+/// What handlers reach, for a command that is run beside the server.
+pub(super) async fn app(file: &Path) -> anyhow::Result<App> {
+    let options = read_options(file)?;
+    let home = home_of(file)?;
+    let data = home.join(&options.data);
+    ensure!(
+        data.is_dir(),
+        Usage(format!(
+            "there is no data folder {}: has the server run here?",
+            data.display()
+        ))
+    );
+    let key = master_key(&options, &home, &data)?;
+    let store = Store::open(&database(&options, &data)).await?;
+    let Forges { forges, .. } = forges(&options.forges, &home)?;
+    app_of(&options, (store, forges), (&data, &key))
+}
+
+fn app_of(
+    options: &ServerOptions,
+    (store, forges): (Store, BTreeMap<ForgeHost, Arc<dyn Forge>>),
+    (data, key): (&Path, &MasterKey),
+) -> anyhow::Result<App> {
+    Ok(App {
+        store,
+        forges: Arc::new(forges),
+        mirrors: data.join("mirrors"),
+        estates: Estates::default(),
+        digest_key: key.for_digests(),
+        pages: format!("http://{}/", options.listen_pages).parse()?,
+    })
+}
+
+/// The folder of the server's file, which paths in it are relative to.
+fn home_of(file: &Path) -> anyhow::Result<PathBuf> {
+    let file = file.canonicalize()?;
+    Ok(file.parent().map_or_else(PathBuf::new, Path::to_owned))
 }
 
 fn data_folder(options: &ServerOptions, home: &Path) -> anyhow::Result<PathBuf> {
@@ -94,14 +129,7 @@ async fn build(
         meters,
         served,
     } = forges(&options.forges, home)?;
-    let app = App {
-        store: store.clone(),
-        forges: Arc::new(forges),
-        mirrors: data.join("mirrors"),
-        estates: Estates::default(),
-        digest_key: key.for_digests(),
-        pages: format!("http://{}/", options.listen_pages).parse()?,
-    };
+    let app = app_of(options, (store.clone(), forges), (data, &key))?;
     let world = World {
         store,
         forges: app.forges.clone(),
@@ -152,7 +180,7 @@ pub(super) fn secrets(
     secrets
 }
 
-fn read_options(file: &Path) -> anyhow::Result<ServerOptions> {
+pub(super) fn read_options(file: &Path) -> anyhow::Result<ServerOptions> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         Usage(format!(
             "cannot read the server's file {}: {error}",

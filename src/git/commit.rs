@@ -99,6 +99,13 @@ impl Mirror {
         );
     }
 
+    /// Keeps a commit and all before it under a name of our own, whatever becomes of the branches.
+    pub async fn keep(&self, name: &str, commit: &Sha) -> anyhow::Result<()> {
+        let program = self.git(["update-ref", name, commit.as_str()]);
+        let kept = self.output(program, &format!("keep {commit}")).await;
+        kept.map(drop)
+    }
+
     async fn commit_tree(&self, tree: &Sha, new: NewCommit<'_>) -> anyhow::Result<Sha> {
         let program = self
             .git(["commit-tree", tree.as_str()])

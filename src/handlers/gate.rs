@@ -11,8 +11,9 @@ use crate::core::rollout::Rollout;
 use crate::core::rollout::answer::Decided;
 use crate::core::rollout::ended::{self, Asked};
 use crate::handlers::desk::Desk;
+use crate::handlers::ledger::{look, remember};
 use crate::handlers::{App, note};
-use crate::ledger::Ledger;
+use crate::ledger::{Appended, Ledger};
 
 /// Answers a wave job's question. What the answer rests on stands in the store and on the ledger before it is given;
 /// asked again (the answer was lost on its way), the same facts are recorded once.
@@ -57,8 +58,11 @@ pub async fn ask(
         // A newer push, or somebody's word, came in between; the job asks again.
         bail!("the rollout {id} moved while its gate decided");
     }
-    if !decided.facts.is_empty() {
-        ledger.append(&decided.facts).await?;
+    if !decided.facts.is_empty()
+        && let Appended::Written(at) | Appended::AlreadyThere(Some(at)) =
+            ledger.append(&decided.facts).await?
+    {
+        remember(app, &job.repo, &ledger, &at).await?;
     }
     tell(app, &rollout, &job.key, now).await?;
     Ok(decided.answer)
@@ -96,7 +100,8 @@ async fn decide(
         Ok(rules) => rules,
         Err(why) => return Ok(Decided::unreadable(&why)),
     };
-    let facts = at.ledger.read(&at.rollout.op).await?;
+    let look = look(at.app, &at.job.repo, at.ledger).await?;
+    let facts = at.ledger.facts(&look, &at.rollout.op).await?;
     let (id, url) = (at.job.key.to_string(), at.app.page_of(at.rollout));
     let decision = decide::decide(&Inputs {
         op: &at.rollout.op,

@@ -5,6 +5,7 @@
 
 pub mod estates;
 pub mod gate;
+pub mod ledger;
 
 mod comment;
 mod desk;
@@ -28,6 +29,7 @@ use crate::core::rollout::Rollout;
 use crate::core::rollout::planning::Wish;
 use crate::forge::Forge;
 use crate::handlers::estates::Estates;
+use crate::ledger::Ledger;
 use crate::store::{Change, Handled, Store};
 
 /// What handlers reach: the store, the forges, the mirrors of their repositories.
@@ -93,6 +95,9 @@ pub async fn handle(app: &App, event: &Event, now: Timestamp) -> anyhow::Result<
         Event::Commented(said) => comment::said(app, said, now).await,
         // A review changes no decision before `approval: pr-review` is built; the forge shows it beside the note.
         Event::Reviewed { .. } => Ok(Handled::default()),
+        Event::BranchPushed { repo, branch, .. } if *branch == Ledger::branch() => {
+            ledger::pushed(app, repo, now).await
+        }
         Event::BranchPushed {
             repo,
             branch,

@@ -6,6 +6,9 @@
 //! back, and losing a server loses none. A write is a commit on top of the tip that was read; the forge refuses it
 //! when somebody else was faster, and then it is made again on what they wrote.
 
+mod line;
+mod look;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,6 +19,9 @@ use crate::core::gate::facts::{self, Fact};
 use crate::core::gate::lines::Facts;
 use crate::core::ids::{Branch, Op, Sha};
 use crate::git::{Identity, Mirror, NewCommit, Push};
+
+pub use crate::ledger::line::{Acceptance, NewLine};
+pub use crate::ledger::look::Look;
 
 /// The branch that holds the ledger, in every repository.
 const BRANCH: &str = "chant/lifecycle";
@@ -37,58 +43,106 @@ pub struct Ledger {
 }
 
 /// What became of facts that were to be recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Appended {
-    Written,
-    /// Every one of them stands on the ledger already.
-    AlreadyThere,
+    /// In this commit.
+    Written(Sha),
+    /// Every one of them stands on the ledger already, as of this commit.
+    AlreadyThere(Option<Sha>),
 }
 
 impl Ledger {
     /// The ledger of the repository that `mirror` copies.
     pub fn of(mirror: Mirror) -> Self {
-        let branch = Branch::try_from(BRANCH).expect("the ledger's branch has a branch's name");
+        let branch = Self::branch();
         Self { mirror, branch }
+    }
+
+    /// The branch that holds the ledger, in every repository.
+    pub fn branch() -> Branch {
+        Branch::try_from(BRANCH).expect("the ledger's branch has a branch's name")
     }
 
     /// Reads an op's facts. A branch that was never made is an empty ledger; a remote that does not answer is an
     /// error, never "nobody approved".
     pub async fn read(&self, op: &Op) -> anyhow::Result<Facts> {
-        let Some(tip) = self.tip().await? else {
-            return Ok(Facts::default());
-        };
-        let facts = self.facts_at(&tip, op).await?;
+        match self.tip().await? {
+            Some(tip) => self.facts_on(&tip, op).await,
+            None => Ok(Facts::default()),
+        }
+    }
+
+    async fn facts_on(&self, tip: &Sha, op: &Op) -> anyhow::Result<Facts> {
+        let facts = self.facts_at(tip, op).await?;
         if facts.broken_uses() == 0 {
             return Ok(facts);
         }
-        let gate_lines = self.gate_lines_when_broken(&tip, op, &facts).await?;
+        let gate_lines = self.gate_lines_when_broken(tip, op, &facts).await?;
         Ok(facts.with_broken_uses_at(gate_lines))
     }
 
     /// Records facts, each once by its id, in one commit on top of what is there.
     pub async fn append(&self, facts: &[Fact]) -> anyhow::Result<Appended> {
-        let what = || failure(facts);
+        let records: Vec<NewLine> = facts.iter().map(NewLine::from).collect();
+        self.write(&records).await
+    }
+
+    /// Puts lines on the ledger, each once by its id, in one commit on top of what is there.
+    pub async fn write(&self, records: &[NewLine]) -> anyhow::Result<Appended> {
         for attempt in 1..=TRIES {
             let tip = self.tip().await?;
-            let files = self.with(tip.as_ref(), facts).await?;
-            if files.is_empty() {
-                return Ok(Appended::AlreadyThere);
-            }
-            let message = subject(facts);
-            let new = NewCommit {
-                parent: tip.as_ref(),
-                files: &files,
-                message: &message,
-                by: BY,
+            let Some(commit) = self.commit(tip.as_ref(), records).await? else {
+                return Ok(Appended::AlreadyThere(tip));
             };
-            let commit = self.mirror.write_commit(new).await.with_context(what)?;
-            let push = self.mirror.push_child(&self.branch, &commit, tip.as_ref());
-            match push.await.with_context(what)? {
-                Push::Landed => return Ok(Appended::Written),
+            match self.push(&commit, tip.as_ref(), records).await? {
+                Push::Landed => return Ok(Appended::Written(commit)),
                 Push::Moved => tokio::time::sleep(pause(attempt, &commit)).await,
             }
         }
-        bail!("{}: others wrote to it {TRIES} times in between", what())
+        bail!(
+            "{}: others wrote to it {TRIES} times in between",
+            failure(records)
+        )
+    }
+
+    /// Puts lines on exactly this tip; none when the branch is not there any more.
+    pub async fn write_on(
+        &self,
+        tip: Option<&Sha>,
+        records: &[NewLine],
+    ) -> anyhow::Result<Option<Sha>> {
+        let commit = self.commit(tip, records).await?;
+        let commit = commit.context("there is nothing to write")?;
+        match self.push(&commit, tip, records).await? {
+            Push::Landed => Ok(Some(commit)),
+            Push::Moved => Ok(None),
+        }
+    }
+
+    /// A commit of the records that are not there yet, on top of a tip; none when all are.
+    async fn commit(&self, tip: Option<&Sha>, records: &[NewLine]) -> anyhow::Result<Option<Sha>> {
+        let files = self.with(tip, records).await?;
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let new = NewCommit {
+            parent: tip,
+            files: &files,
+            message: &subject(records),
+            by: BY,
+        };
+        let commit = self.mirror.write_commit(new).await;
+        Ok(Some(commit.with_context(|| failure(records))?))
+    }
+
+    async fn push(
+        &self,
+        commit: &Sha,
+        tip: Option<&Sha>,
+        records: &[NewLine],
+    ) -> anyhow::Result<Push> {
+        let pushed = self.mirror.push_child(&self.branch, commit, tip).await;
+        pushed.with_context(|| failure(records))
     }
 
     /// Where the branch stands, fetched; none when it was never made.
@@ -146,23 +200,22 @@ impl Ledger {
         Ok(self.mirror.show(commit, path).await?.unwrap_or_default())
     }
 
-    /// The files that change, with the facts that are not there yet.
+    /// The files that change, with the records that are not there yet.
     async fn with(
         &self,
         tip: Option<&Sha>,
-        facts: &[Fact],
+        records: &[NewLine],
     ) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
         let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut changed: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-        for fact in facts {
-            let path = fact.path();
-            if let (Some(tip), false) = (tip, files.contains_key(&path)) {
-                files.insert(path.clone(), self.bytes(tip, &path).await?);
+        for NewLine { path, id, line, .. } in records {
+            if let (Some(tip), false) = (tip, files.contains_key(path)) {
+                files.insert(path.clone(), self.bytes(tip, path).await?);
             }
             let file = files.entry(path.clone()).or_default();
-            if !holds(file, fact.id()) {
-                push_line(file, &fact.line());
-                changed.insert(path, file.clone());
+            if !id.as_ref().is_some_and(|id| holds(file, id)) {
+                push_line(file, line);
+                changed.insert(path.clone(), file.clone());
             }
         }
         Ok(changed.into_iter().collect())
@@ -184,16 +237,17 @@ fn push_line(file: &mut Vec<u8>, line: &str) {
     file.extend_from_slice(line.as_bytes());
 }
 
-fn subject(facts: &[Fact]) -> String {
-    let first = facts.first().map(Fact::subject).unwrap_or_default();
-    match facts.len() {
+fn subject(records: &[NewLine]) -> String {
+    let first = records.first().map(|it| it.subject.clone());
+    let first = first.unwrap_or_default();
+    match records.len() {
         0 | 1 => first,
         several => format!("{first} and {} more", several - 1),
     }
 }
 
-fn failure(facts: &[Fact]) -> String {
-    let mut paths: Vec<_> = facts.iter().map(Fact::path).collect();
+fn failure(records: &[NewLine]) -> String {
+    let mut paths: Vec<_> = records.iter().map(|it| it.path.as_str()).collect();
     paths.dedup();
     format!("cannot write {} on {BRANCH}", paths.join(" and "))
 }

@@ -9,12 +9,13 @@ use futures::FutureExt;
 use jiff::Timestamp;
 
 use crate::core::effect::{Effect, Note};
+use crate::core::gate::change::Change;
 use crate::core::gate::facts::Fact;
 use crate::core::ids::{DeliveryId, Pull, Repo};
 use crate::core::job::JobKey;
 use crate::forge::{Forge, ForgeError};
 use crate::git::Mirror;
-use crate::ledger::Ledger;
+use crate::ledger::{Appended, Ledger};
 use crate::outbox::World;
 use crate::store::{Cancelled, ClaimedEffect};
 
@@ -117,9 +118,16 @@ async fn write_note(world: &World, pull: &Pull, note: &Note) -> Result<(), Failu
 async fn record(world: &World, repo: &Repo, fact: &Fact) -> Result<(), Failure> {
     let remote = world.forge(repo)?.remote(repo).await?;
     let mirror = Mirror::open(&Mirror::folder(&world.mirrors, repo), Some(remote)).await?;
-    Ledger::of(mirror)
-        .append(std::slice::from_ref(fact))
-        .await?;
+    let ledger = Ledger::of(mirror);
+    let seen = world.store.tip(repo, &Ledger::branch()).await?;
+    let appended = ledger.append(std::slice::from_ref(fact)).await?;
+    // Whoever takes the fact away from there is found out; where the tip moved meanwhile, the next look does it.
+    if let Appended::Written(at) = appended
+        && let Change::Grown | Change::Revoked(_) = ledger.judge(seen.as_ref(), Some(&at)).await?
+    {
+        let place = (repo, &Ledger::branch());
+        world.store.move_tip(place, seen.as_ref(), &at).await?;
+    }
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod github_app;
 mod isolation;
 mod kill;
 mod leash;
+mod ledger;
 mod manifests;
 mod outage;
 mod pull;

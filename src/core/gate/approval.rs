@@ -173,6 +173,15 @@ fn approval(line: &Line) -> Option<(&Line, Approval<'_>)> {
     Some((line, approval))
 }
 
+/// Whether a use is of the approval that a line is.
+pub(super) fn is_use_of(used: &UseLine, line: &Line) -> bool {
+    let is_of_digest = line
+        .digest
+        .as_ref()
+        .is_some_and(|it| is_same(used.digest.as_ref(), it));
+    used.gate == line.gate && is_of_digest && is_same_time(&used.approved_at, &line.timestamp)
+}
+
 fn is_same(one: Option<&Digest>, other: &Digest) -> bool {
     one.is_some_and(|it| it.is_same(other))
 }

@@ -155,12 +155,19 @@ impl<'a> Asked<'a> {
 
     /// The rows of the table: what the newest approval that speaks to this rollout makes of the wave.
     fn by_approval(&self) -> Decision {
+        if let Some(rewrite) = &self.inputs.facts.rewritten {
+            return Decision::Wait {
+                digest: None,
+                why: Why::Rewritten(rewrite.clone()),
+                pending: None,
+            };
+        }
         let newest = match self.inputs.mode.get() {
             Mode::Ledger | Mode::PrReview => self.record.newest_approval(&self.digest),
             Mode::Sealed => return self.wait_asked(Why::Sealed),
         };
         let Some(approval) = newest else {
-            return self.wait_asked(Why::NotApproved);
+            return self.wait_asked(self.nobody_approved());
         };
         let by = approval.by.to_owned();
         match self.record.used(&approval) {
@@ -176,6 +183,15 @@ impl<'a> Asked<'a> {
                 by,
             }),
         }
+    }
+
+    /// Why no approval counts where none is there, with the newest lines that cannot be read.
+    fn nobody_approved(&self) -> Why {
+        let complaints = &self.inputs.facts.complaints;
+        if complaints.is_empty() {
+            return Why::NotApproved;
+        }
+        Why::Damaged(complaints.iter().rev().cloned().collect())
     }
 
     /// Goes on under an approval whose use did not end well, with the members that did not apply.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use crate::core::gate::change::Rewrite;
 use crate::core::gate::facts::{Pending, Use};
+use crate::core::gate::lines::Complaint;
 use crate::core::ids::{Digest, Root};
 use crate::core::job::{Clearance, Moved};
 
@@ -43,6 +45,10 @@ pub enum Why {
     /// These runs read roots that have never applied.
     Deferred(Vec<Root>),
     NotApproved,
+    /// The same, and these lines of the ledger cannot be read.
+    Damaged(Vec<Complaint>),
+    /// No approval counts before somebody accepts what became of the ledger.
+    Rewritten(Rewrite),
     /// The newest approval is of these plans, and was used.
     UsedUp {
         by: String,
@@ -70,6 +76,8 @@ impl fmt::Display for Why {
                 names(roots)
             ),
             Self::NotApproved => f.write_str("Nobody has approved these plans yet."),
+            Self::Damaged(complaints) => damaged(f, complaints),
+            Self::Rewritten(rewrite) => rewrite.fmt(f),
             Self::UsedUp { by } => write!(
                 f,
                 "The approval of these plans by {by} was used already; one approval is one application."
@@ -89,6 +97,21 @@ impl fmt::Display for Why {
             ),
         }
     }
+}
+
+/// Names the newest lines that cannot be read.
+fn damaged(f: &mut fmt::Formatter<'_>, complaints: &[Complaint]) -> fmt::Result {
+    const NAMED: usize = 3;
+    let (newest, older) = complaints.split_at(complaints.len().min(NAMED));
+    for (at, complaint) in newest.iter().enumerate() {
+        let sentence = complaint.to_string();
+        let sentence = sentence.strip_prefix("line").unwrap_or(&sentence);
+        write!(f, "{}Line{sentence}.", if at == 0 { "" } else { " " })?;
+    }
+    if !older.is_empty() {
+        write!(f, " So it is with {} more.", older.len())?;
+    }
+    f.write_str(" Approvals that stand before such a line do not count; nobody has approved these plans since.")
 }
 
 /// Roots as they stand in a sentence.

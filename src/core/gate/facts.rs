@@ -76,6 +76,8 @@ impl Fact {
     }
 }
 
+pub use crate::core::gate::write::stamp;
+
 /// The file of an op's pending facts and approvals.
 pub fn gate_path(op: &Op) -> String {
     format!("_gates/{op}.jsonl")

@@ -9,6 +9,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::core::gate::change::Rewrite;
 use crate::core::gate::facts::{Finished, Member, gate_path, use_path};
 use crate::core::ids::{Digest, Gate, Op, PullNumber, Root, Sha};
 use crate::core::job::Report;
@@ -25,6 +26,8 @@ pub struct Facts {
     pub complaints: Vec<Complaint>,
     /// Approvals up to this line of the gate file are void: a line that cannot be read stands there, or came later.
     void_up_to: usize,
+    /// How the ledger was rewritten since it was last seen: then no approval counts, whatever its lines say.
+    pub rewritten: Option<Rewrite>,
 }
 
 /// One pending fact or approval.
@@ -101,7 +104,7 @@ pub struct Complaint {
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, number, why } = self;
-        write!(f, "line {number} of {path} cannot be read: {why}")
+        write!(f, "line {number} of `{path}` cannot be read: {why}")
     }
 }
 
@@ -211,6 +214,14 @@ impl UseLine {
 }
 
 impl Complaint {
+    /// Whether a text begins with what a complaint says.
+    pub fn starts(text: &str) -> bool {
+        let said = text
+            .strip_prefix("Line ")
+            .and_then(|it| it.split_once(": "));
+        said.is_some_and(|(place, _)| place.ends_with("` cannot be read"))
+    }
+
     fn is_of_uses(&self) -> bool {
         self.path.ends_with("/applied.jsonl")
     }
@@ -224,7 +235,7 @@ impl Line {
 }
 
 /// The lines that hold something, and where they stand.
-fn lines(file: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn lines(file: &str) -> impl Iterator<Item = (usize, &str)> {
     let trimmed = file.lines().map(str::trim);
     let numbered = trimmed.enumerate().map(|(at, text)| (at + 1, text));
     numbered.filter(|(_, text)| !text.is_empty())

@@ -1,7 +1,7 @@
 //! Whether a wave may apply. What must hold is a type: [`admit::Cleared`] comes from here alone.
 //!
 //! Reading order: [`facts`] (what stands on the ledger), [`lines`] (how it is read), [`approval`] (what of it speaks
-//! to a rollout), [`decide`] (the decision), [`admit`] (the decision against the plans in hand), [`door`] (who may
+//! to a rollout), [`change`] (whether it only grew), [`decide`] (the decision), [`admit`] (the decision against the plans in hand), [`door`] (who may
 //! approve from a comment, and what).
 //!
 //! # Why order and not time
@@ -11,6 +11,7 @@
 
 pub mod admit;
 pub mod approval;
+pub mod change;
 pub mod decide;
 mod decision;
 pub mod door;

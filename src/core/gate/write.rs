@@ -25,7 +25,7 @@ impl Fact {
 }
 
 /// A time as it stands on the ledger: always with milliseconds, so that comparing texts compares times.
-pub(super) fn stamp(time: Timestamp) -> String {
+pub fn stamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::core::command::{Allowed, Command, Target};
 use crate::core::effect::StatusState;
+use crate::core::gate::change::Rewrite;
+use crate::core::gate::lines::Complaint;
 use crate::core::ids::Digest;
 use crate::core::job::Moved;
 use crate::core::note::text::{cell, code, count, prose};
@@ -186,7 +188,7 @@ pub(super) fn standing(rollout: &Rollout) -> Standing {
         WaveState::Failed { .. } => (StatusState::Failure, format!("{wave} failed")),
         WaveState::Lost { .. } => (StatusState::Failure, format!("{wave} was lost")),
         WaveState::Cancelled => (StatusState::Failure, format!("{wave} was cancelled")),
-        WaveState::Waiting { .. } => (StatusState::Pending, format!("{wave} waits")),
+        WaveState::Waiting { why, .. } => (StatusState::Pending, waits(&wave, why)),
         WaveState::Applying { .. } => (StatusState::Pending, format!("{wave} applies")),
         WaveState::Planning => (StatusState::Pending, format!("{wave} plans")),
         WaveState::NotStarted => (StatusState::Pending, format!("{wave} is next")),
@@ -200,6 +202,15 @@ pub(super) fn standing(rollout: &Rollout) -> Standing {
         state,
         words,
         next: next(first),
+    }
+}
+
+/// That a wave waits, and for what, where it is not just for an approval.
+fn waits(wave: &str, why: &str) -> String {
+    let is_held = Rewrite::is_why(why) || Complaint::starts(why);
+    match why.split_once(". ") {
+        Some((first, _)) if is_held => format!("{wave} waits: {first}"),
+        _ => format!("{wave} waits"),
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod approve;
 pub mod ended;
+mod ledger;
 pub mod planned;
 pub mod planning;
 pub mod pull;

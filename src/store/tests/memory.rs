@@ -161,6 +161,25 @@ async fn a_branch_has_one_tip() {
 }
 
 #[tokio::test]
+async fn a_tip_moves_only_from_where_it_was_read() {
+    on_each(async |store| {
+        let (repo, main) = (repo(), main());
+        let move_tip = async |from: Option<&str>, to: &str| {
+            let (from, to) = (from.map(sha), sha(to));
+            let moved = store.move_tip((&repo, &main), from.as_ref(), &to).await;
+            moved.unwrap()
+        };
+        assert!(!move_tip(Some("a"), "b").await);
+        assert!(move_tip(None, "a").await);
+        assert!(!move_tip(None, "b").await);
+        assert!(!move_tip(Some("b"), "c").await);
+        assert!(move_tip(Some("a"), "b").await);
+        assert_eq!(store.tip(&repo, &main).await.unwrap(), Some(sha("b")));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_ask_is_kept_whenever_its_gate_shows_another_digest() {
     on_each(async |store| {
         let shown = [

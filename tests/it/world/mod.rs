@@ -10,6 +10,7 @@ pub(crate) mod spec;
 
 mod again;
 mod database;
+mod ledger;
 mod letter;
 mod peace;
 pub(crate) mod relay;

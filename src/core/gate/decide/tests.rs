@@ -313,7 +313,8 @@ fn words(decision: &Decision) -> String {
         Decision::Wait { why, pending, .. } => {
             let why = match why {
                 Why::Deferred(_) => "deferred",
-                Why::NotApproved => "not approved",
+                Why::NotApproved | Why::Damaged(_) => "not approved",
+                Why::Rewritten(_) => "rewritten",
                 Why::UsedUp { .. } => "used up",
                 Why::OtherUsed { .. } => "other used",
                 Why::LeftMoved { .. } => "left moved",
@@ -328,6 +329,39 @@ fn words(decision: &Decision) -> String {
         }
         Decision::Fail { .. } => "fail".to_owned(),
     }
+}
+
+#[test]
+fn a_rewritten_ledger_counts_for_nothing_and_holds_only_what_asks_for_an_approval() {
+    let table = [
+        (destroying(), Policy::OnDestructive, "wait: rewritten"),
+        (harmless(), Policy::Always, "wait: rewritten"),
+        (harmless(), Policy::OnDestructive, "apply app+db"),
+        (destroying(), Policy::Never, "apply app+db"),
+        (idle(), Policy::Always, "nothing"),
+    ];
+    for (runs, policy, wanted) in table {
+        let mut facts = facts(&[Ask(Pull, Now), Yes(Pull, Now)], &[]);
+        facts.rewritten = Some(crate::core::gate::change::Rewrite::default());
+        let decision = Question::new(runs, facts)
+            .under(policy, Mode::Ledger)
+            .decide();
+        assert_eq!(words(&decision), wanted);
+    }
+}
+
+#[test]
+fn a_wave_that_waits_names_the_lines_that_cannot_be_read() {
+    let facts = facts(&[Yes(Pull, Now), Broken, Ask(Pull, Now)], &[]);
+    let Decision::Wait { why, digest, .. } = Question::new(destroying(), facts).decide() else {
+        panic!("it does not wait");
+    };
+    assert!(digest.is_some());
+    assert_eq!(
+        why.to_string(),
+        "Line 2 of `_gates/tf-apply.jsonl` cannot be read: it is not JSON. Approvals that stand before such a line do \
+         not count; nobody has approved these plans since."
+    );
 }
 
 const APPLIES: &str = "apply app+db, spends";

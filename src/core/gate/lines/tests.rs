@@ -266,8 +266,8 @@ fn a_complaint_says_where_and_why() {
     let facts = Facts::read(&op(), "{", "{\"version\":1}");
     let told: Vec<_> = facts.complaints.iter().map(Complaint::to_string).collect();
     let expected = [
-        "line 1 of _gates/tf-apply.jsonl cannot be read: it is not JSON",
-        "line 1 of _gates/tf-apply/applied.jsonl cannot be read: it has no `op`",
+        "line 1 of `_gates/tf-apply.jsonl` cannot be read: it is not JSON",
+        "line 1 of `_gates/tf-apply/applied.jsonl` cannot be read: it has no `op`",
     ];
     assert_eq!(told, expected);
 }

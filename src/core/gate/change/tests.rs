@@ -54,11 +54,20 @@ fn told(change: &Change) -> String {
     }
 }
 
+/// Both gate files before and after, and what the change is.
+type Row<'a> = (
+    &'a [&'a str],
+    &'a [&'a str],
+    &'a [&'a str],
+    &'a [&'a str],
+    &'a str,
+);
+
 #[test]
 fn the_gate_files_only_grow_but_for_unused_approvals() {
     let (ada, grace) = (&*yes("ada"), &*yes("grace"));
     let used = &*spent("2026-11-30T00:00:00Z");
-    let table: [(&[&str], &[&str], &[&str], &[&str], &str); 16] = [
+    let table: [Row; 16] = [
         (&[], &[], &[], &[], "grown"),
         (&[], &[], &[ASK], &[], "grown"),
         (&[ASK], &[], &[ASK, ada], &[], "grown"),

@@ -137,6 +137,7 @@ async fn build(
         executor: executor(options, data, &guests)?,
     };
     Ok(Server {
+        name: server_name(&data)?,
         listen: options.listen,
         listen_pages: options.listen_pages,
         app,
@@ -218,6 +219,19 @@ fn master_key(options: &ServerOptions, home: &Path, data: &Path) -> anyhow::Resu
     Ok(MasterKey::new(bytes.with_context(|| {
         format!("{place} is not a key: it must be 64 hex digits (32 bytes)")
     })?))
+}
+
+/// The name that the server of a data folder has for as long as the folder is there; made at the first start.
+fn server_name(data: &Path) -> anyhow::Result<String> {
+    let file = data.join("name");
+    let known = std::fs::read_to_string(&file).unwrap_or_default();
+    if !known.trim().is_empty() {
+        return Ok(known.trim().to_owned());
+    }
+    let name = uuid::Uuid::now_v7().simple().to_string();
+    std::fs::write(&file, &name)
+        .with_context(|| format!("cannot write the server's name to {}", file.display()))?;
+    Ok(name)
 }
 
 /// Where the installation's key is, when no variable holds it.

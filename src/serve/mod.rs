@@ -55,6 +55,8 @@ const LONGEST_PAGE: Duration = Duration::from_secs(30);
 /// Everything a server is made of.
 #[derive(Clone)]
 pub struct Server {
+    /// What its workers claim under: the same after a restart, and no other server's.
+    pub name: String,
     pub listen: SocketAddr,
     pub listen_pages: SocketAddr,
     pub app: App,
@@ -80,7 +82,7 @@ pub async fn run(server: Server, stop: CancellationToken) -> anyhow::Result<()> 
     let listen = bind(server.listen, "listen").await?;
     let listen_pages = bind(server.listen_pages, "listen_pages").await?;
     let store = &server.app.store;
-    store.free_left_over().await?;
+    store.free_left_over(&server.name).await?;
     let now = Timestamp::now();
     store.jobs.renew_all(now, server.lease()).await?;
     ticker::find_again(&server, now).await?;
@@ -110,7 +112,7 @@ fn start_work(tasks: &mut Tasks, server: &Server, stop: &CancellationToken) {
         });
     };
     for number in 0..SIDE_BY_SIDE {
-        let name = format!("{}-{number}", std::process::id());
+        let name = format!("{}-{number}", server.name);
         start(worker::run(server.app.clone(), name.clone(), stop.clone()).boxed());
         start(crate::outbox::run(server.world.clone(), name, stop.clone()).boxed());
     }

@@ -102,16 +102,18 @@ impl Store {
         &self.bell
     }
 
-    /// Frees what an earlier process of this server had claimed; called once, before anything is claimed.
-    ///
-    /// A SQLite file has one server at a time, so everything claimed in it is left over. In PostgreSQL a claim may be
-    /// another replica's; it is free when its lease ends.
-    pub async fn free_left_over(&self) -> sqlx::Result<()> {
-        const DELIVERIES: &str = "UPDATE deliveries SET lease_until = NULL WHERE state = 'queued'";
-        const EFFECTS: &str = "UPDATE effects SET lease_until = NULL WHERE state = 'waiting'";
-        if let Db::Sqlite { write, .. } = &self.db {
-            sqlx::query(DELIVERIES).execute(write).await?;
-            sqlx::query(EFFECTS).execute(write).await?;
+    /// Frees what an earlier process of a server had claimed; called once, before it claims anything. What other
+    /// servers hold is free when its lease ends.
+    pub async fn free_left_over(&self, server: &str) -> sqlx::Result<()> {
+        const DELIVERIES: &str =
+            "UPDATE deliveries SET lease_until = NULL WHERE state = 'queued' AND worker LIKE $1";
+        const EFFECTS: &str =
+            "UPDATE effects SET lease_until = NULL WHERE state = 'waiting' AND worker LIKE $1";
+        let workers = format!("{server}-%");
+        for statement in [DELIVERIES, EFFECTS] {
+            on!(write &self.db, run => {
+                sqlx::query(statement).bind(&workers).execute(run).await.map(drop)
+            })?;
         }
         Ok(())
     }

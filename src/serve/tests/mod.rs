@@ -79,6 +79,7 @@ impl Stage {
             token_key: key.for_tokens(),
             parallel: 4,
             lease_seconds: 60,
+            name: "server".to_owned(),
         };
         Self {
             home,

@@ -240,17 +240,16 @@ async fn what_a_handler_decided_is_stored_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_server_that_starts_on_its_own_file_frees_what_it_held_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}", folder.path().join("tidegate.db").display());
-    let before = Store::open(&url).await.unwrap();
-    file(&before, "a", &pushed(1)).await;
-    claim(&before, at(0)).await.unwrap();
-    drop(before);
-    let store = Store::open(&url).await.unwrap();
-    assert!(claim(&store, at(1)).await.is_none());
-    store.free_left_over().await.unwrap();
-    assert_eq!(claim_all(&store, at(1)).await, ["a"]);
+async fn a_server_that_starts_again_frees_what_it_held_and_nothing_of_another() {
+    on_each(async |store| {
+        for (id, lane, worker) in [("ours", 1, "a-0"), ("theirs", 2, "b-0")] {
+            file(&store, id, &pushed(lane)).await;
+            store.inbox.claim(worker, at(0), LEASE).await.unwrap();
+        }
+        store.free_left_over("a").await.unwrap();
+        assert_eq!(claim_all(&store, at(1)).await, ["ours"]);
+    })
+    .await;
 }
 
 #[tokio::test]

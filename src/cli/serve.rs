@@ -137,7 +137,7 @@ async fn build(
         executor: executor(options, data, &guests)?,
     };
     Ok(Server {
-        name: server_name(&data)?,
+        name: server_name(data)?,
         listen: options.listen,
         listen_pages: options.listen_pages,
         app,

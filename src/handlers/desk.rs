@@ -1,4 +1,4 @@
-//! What handlers gather from: a repository's forge, its mirror, and the rules at a commit.
+//! What handlers gather from: a repository's forge, its mirror, and the rules and roots at a commit.
 
 use std::sync::Arc;
 
@@ -10,12 +10,13 @@ use crate::core::ids::{Repo, Sha};
 use crate::forge::Forge;
 use crate::git::Mirror;
 use crate::handlers::App;
-use crate::handlers::estates::project_at;
+use crate::handlers::estates::{Estates, Read, project_at};
 
-/// A repository's forge and the mirror of its git history.
+/// A repository's forge, the mirror of its git history, and what was read of its trees.
 pub(super) struct Desk {
     pub(super) forge: Arc<dyn Forge>,
     pub(super) mirror: Mirror,
+    estates: Estates,
 }
 
 impl Desk {
@@ -27,7 +28,16 @@ impl Desk {
             .await
             .with_context(|| format!("cannot reach the git remote of {}", repo.name))?;
         let mirror = Mirror::open(&Mirror::folder(&app.mirrors, repo), Some(remote)).await?;
-        Ok(Self { forge, mirror })
+        Ok(Self {
+            forge,
+            mirror,
+            estates: app.estates.clone(),
+        })
+    }
+
+    /// The rules and roots of a commit; or why they cannot be told, in a sentence.
+    pub(super) async fn read(&self, commit: &Sha) -> anyhow::Result<Result<Arc<Read>, String>> {
+        self.estates.read(&self.mirror, commit).await
     }
 
     /// The rules at the base of a change, or why they cannot be read: then nothing may apply.
@@ -35,12 +45,7 @@ impl Desk {
         &self,
         base: &Base,
     ) -> anyhow::Result<Result<AtBase<Project>, String>> {
-        let project = self.project(base.sha()).await?;
+        let project = project_at(&self.mirror, base.sha()).await?;
         Ok(project.map(|it| AtBase::read(base, it)))
-    }
-
-    /// The project file at a commit, the default where there is none, or every complaint about it.
-    pub(super) async fn project(&self, commit: &Sha) -> anyhow::Result<Result<Project, String>> {
-        project_at(&self.mirror, commit).await
     }
 }

@@ -139,17 +139,13 @@ async fn nothing_reached(desk: &Desk, base: &Sha, head: &Sha) -> anyhow::Result<
     if changed.iter().any(says_roots) {
         return Ok(None);
     }
-    let Ok(project) = desk.project(head).await? else {
+    let Ok(read) = desk.read(head).await? else {
         return Ok(None);
     };
-    let files = desk.mirror.texts(head, is_estate_file).await?;
-    let Ok(estate) = Estate::read(&files, &project) else {
-        return Ok(None);
-    };
-    let reach = estate.reach(&changed);
+    let reach = read.estate.reach(&changed);
     let is_nothing = reach.members.is_empty();
     Ok(is_nothing.then(|| Survey {
-        estate,
+        estate: Estate::clone(&read.estate),
         reach,
         ..Survey::default()
     }))

@@ -37,7 +37,7 @@ pub(super) async fn pushed(app: &App, push: &Push<'_>, now: Timestamp) -> anyhow
     };
     let pushed = found(app, &desk, push, (standing.handled, after)).await;
     let pushed = pushed.context("cannot tell whose push it is")?;
-    let ground = match ground(app, &desk, &pushed).await? {
+    let ground = match ground(&desk, &pushed).await? {
         Ok(ground) => ground,
         Err(why) => return Ok(held_up(&pushed, &why)),
     };
@@ -233,8 +233,8 @@ async fn is_known(desk: &Desk, commit: &Sha) -> anyhow::Result<bool> {
 }
 
 /// Reads the pushed commit's estate and what the push reaches in it; or why nothing can be let out.
-async fn ground(app: &App, desk: &Desk, pushed: &Pushed) -> anyhow::Result<Result<Ground, String>> {
-    let read = match app.estates.read(&desk.mirror, &pushed.after).await? {
+async fn ground(desk: &Desk, pushed: &Pushed) -> anyhow::Result<Result<Ground, String>> {
+    let read = match desk.read(&pushed.after).await? {
         Ok(read) => read,
         Err(why) => return Ok(Err(why)),
     };

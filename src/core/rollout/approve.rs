@@ -15,8 +15,9 @@ use crate::core::ids::{Actor, Branch, Digest, Gate, Op, Pull, PullNumber, Root, 
 use crate::core::person::Role;
 use crate::core::plan::Plan;
 use crate::core::refusal::Refusal;
+use crate::core::rollout::Rollout;
+use crate::core::rollout::ledger::{WaitsFor, waits_for};
 use crate::core::rollout::pull::{Planning, PullMemory};
-use crate::core::rollout::{Rollout, WaveState};
 
 /// A wave that an approval would let out, and the digest that approval would bind.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,27 +123,13 @@ fn is_let_out(inputs: &Inputs) -> Result<(), Refusal> {
 
 /// Waves of a rollout that wait for an approval.
 fn waiting_in(rollout: &Rollout, pull: &Pull) -> Vec<Waiting> {
-    let waits = rollout.waves.iter().filter_map(|wave| match &wave.state {
-        WaveState::Waiting {
-            digest: Some(digest),
-            ..
-        }
-        | WaveState::Refused {
-            digest: Some(digest),
-            ..
-        } => Some((wave, digest.clone())),
-        WaveState::Waiting { digest: None, .. }
-        | WaveState::Refused { digest: None, .. }
-        | WaveState::NotStarted
-        | WaveState::Planning
-        | WaveState::Applying { .. }
-        | WaveState::Applied { .. }
-        | WaveState::Nothing
-        | WaveState::Failed { .. }
-        | WaveState::Lost { .. }
-        | WaveState::Cancelled
-        | WaveState::StoodDown => None,
-    });
+    let waits = rollout
+        .waves
+        .iter()
+        .filter_map(|wave| match waits_for(wave)? {
+            WaitsFor::Approval(digest) => Some((wave, digest.clone())),
+            WaitsFor::Ledger(_) | WaitsFor::Plan => None,
+        });
     waits
         .map(|(wave, digest)| Waiting {
             op: rollout.op.clone(),

@@ -42,7 +42,7 @@ impl Rollout {
 
 /// What a wave waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WaitsFor<'a> {
+pub(super) enum WaitsFor<'a> {
     Approval(&'a Digest),
     /// A ledger that counts; with what it says of the rewritten one.
     Ledger(&'a str),
@@ -51,7 +51,7 @@ enum WaitsFor<'a> {
 }
 
 /// What a wave waits for; none when it does not.
-fn waits_for(wave: &Wave) -> Option<WaitsFor<'_>> {
+pub(super) fn waits_for(wave: &Wave) -> Option<WaitsFor<'_>> {
     match &wave.state {
         WaveState::Waiting {
             digest: Some(digest),

@@ -5,6 +5,7 @@ use crate::core::effect::Ask;
 use crate::core::gate::{Base, Mode};
 use crate::core::ids::CommentId;
 use crate::core::rollout::Unplanned;
+use crate::core::rollout::WaveState;
 use crate::core::rollout::tests::{
     actor, details, digest, now, plan, pull, rollout, root, sha, survey,
 };

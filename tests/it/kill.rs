@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use http::Method;
@@ -68,6 +68,21 @@ impl Counted {
     async fn approve(&self) {
         let site = &self.world.site;
         site.comment(GRACE, self.pull.number, "/approve").await;
+    }
+
+    /// Approves, and holds the job's first call of a kind.
+    async fn hold_the_job(&self, is_meant: fn(&Call) -> bool, fate: Fate) {
+        let runner = &self.world.runner;
+        runner.rule(first(1, is_meant, fate));
+        self.approve().await;
+        runner.until_one_is_held().await;
+    }
+
+    /// Approves, and has the apply wait in its middle.
+    async fn begin_the_apply(&self) {
+        fs::write(&self.barrier, "").unwrap();
+        self.approve().await;
+        until(|| self.counter.exists()).await;
     }
 
     async fn kill_the_server(&mut self) {
@@ -141,11 +156,6 @@ async fn newest_statuses(world: &World, commit: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Waits until the apply has begun.
-async fn until_begun(counter: &Path) {
-    until(|| counter.exists()).await;
-}
-
 async fn until(is_so: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_so() {
@@ -214,10 +224,7 @@ async fn server_after_the_use_fact() {
     let Some(mut story) = Counted::waiting().await else {
         return;
     };
-    let runner = &story.world.runner;
-    runner.rule(first(1, asks_the_gate, Fate::HeldAfter));
-    story.approve().await;
-    story.world.runner.until_one_is_held().await;
+    story.hold_the_job(asks_the_gate, Fate::HeldAfter).await;
     story.kill_the_server().await;
     assert!(story.bring_home().await.is_empty());
     story.end(1).await;
@@ -228,10 +235,7 @@ async fn job_after_the_use_fact() {
     let Some(mut story) = Counted::waiting().await else {
         return;
     };
-    let runner = &story.world.runner;
-    runner.rule(first(1, asks_the_gate, Fate::HeldAfter));
-    story.approve().await;
-    story.world.runner.until_one_is_held().await;
+    story.hold_the_job(asks_the_gate, Fate::HeldAfter).await;
     assert_eq!(story.world.uses().await, ["applied"]);
     story.kill_the_job();
     assert_eq!(story.bring_home().await, ["/apply"]);
@@ -243,9 +247,7 @@ async fn server_in_the_middle_of_the_apply() {
     let Some(mut story) = Counted::waiting().await else {
         return;
     };
-    fs::write(&story.barrier, "").unwrap();
-    story.approve().await;
-    until_begun(&story.counter).await;
+    story.begin_the_apply().await;
     story.kill_the_server().await;
     assert!(story.bring_home().await.is_empty());
     story.end(1).await;
@@ -257,9 +259,7 @@ async fn job_in_the_middle_of_the_apply() {
     let Some(mut story) = Counted::waiting().await else {
         return;
     };
-    fs::write(&story.barrier, "").unwrap();
-    story.approve().await;
-    until_begun(&story.counter).await;
+    story.begin_the_apply().await;
     story.world.kill_the_jobs();
     until(|| !story.world.is_held("network")).await;
     story.go_on();
@@ -272,10 +272,7 @@ async fn server_before_the_outcome() {
     let Some(mut story) = Counted::waiting().await else {
         return;
     };
-    let runner = &story.world.runner;
-    runner.rule(first(1, says_its_end, Fate::HeldBefore));
-    story.approve().await;
-    story.world.runner.until_one_is_held().await;
+    story.hold_the_job(says_its_end, Fate::HeldBefore).await;
     story.kill_the_server().await;
     assert!(story.bring_home().await.is_empty());
     story.end(1).await;
@@ -286,10 +283,7 @@ async fn job_before_the_outcome() {
     let Some(mut story) = Counted::waiting().await else {
         return;
     };
-    let runner = &story.world.runner;
-    runner.rule(first(1, says_its_end, Fate::HeldBefore));
-    story.approve().await;
-    story.world.runner.until_one_is_held().await;
+    story.hold_the_job(says_its_end, Fate::HeldBefore).await;
     story.world.kill_the_jobs();
     // What a dead job was about to say is not said.
     story.world.runner.drop_what_is_held();

@@ -91,6 +91,18 @@ mod tests {
     }
 
     #[test]
+    fn roots_that_wait_for_themselves_or_each_other_are_a_complaint_at_their_key() {
+        for (after, path) in [
+            ("app: [app]", "waves.after.app"),
+            ("app: [network]\n    network: [app]", "waves"),
+        ] {
+            let text = format!("waves:\n  after:\n    {after}\n");
+            let found = project("tidegate.yml", Some(&text), &files());
+            assert_eq!(found.complaints[0].path, path, "{found:?}");
+        }
+    }
+
+    #[test]
     fn without_a_file_the_defaults_are_held_against_the_repository() {
         let found = project("tidegate.yml", None, &files());
         assert_eq!(

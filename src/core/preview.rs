@@ -333,3 +333,6 @@ impl Text {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,6 +78,39 @@ fn a_right_file_is_counted_and_a_missing_one_is_the_default() {
 }
 
 #[test]
+fn a_file_that_is_named_is_held_against_the_checkout_it_stands_at_the_top_of() {
+    let folder = checkout("waves:\n  after:\n    app: [netwrok]\n");
+    let code = |file: &str| run(folder.path(), &["config", "check", file]).code;
+    assert_eq!(code("tidegate.yml"), Some(2));
+    fs::copy(
+        folder.path().join("tidegate.yml"),
+        folder.path().join("app/tidegate.yml"),
+    )
+    .unwrap();
+    assert_eq!(code("app/tidegate.yml"), Some(0));
+}
+
+#[test]
+fn what_cannot_be_followed_is_a_warning_and_stops_nobody() {
+    let folder = checkout("gate: never\n");
+    let text = "terraform {\n  backend \"local\" {}\n}\nmodule \"m\" {\n  source = var.where\n}\n";
+    fs::write(folder.path().join("app/main.tf"), text).unwrap();
+    let ran = run(folder.path(), &["config", "check"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("warning: "), "{}", ran.stdout);
+    let ran = run(folder.path(), &["config", "check", "--json"]);
+    assert_eq!(ran.json()["warnings"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn without_a_file_and_outside_a_checkout_there_is_nothing_to_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["config", "check"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("name the file"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_commit_is_checked_whatever_stands_in_the_folder() {
     let folder = checkout("gate: never\n");
     fs::write(folder.path().join("tidegate.yml"), "gaet: never\n").unwrap();

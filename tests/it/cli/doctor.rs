@@ -139,16 +139,93 @@ fn secrets_that_others_can_read_fail_and_a_key_that_is_none() {
     let forge = Forge::start("write");
     let token = forge.home().join("token");
     fs::set_permissions(&token, fs::Permissions::from_mode(0o644)).unwrap();
+    let secret = forge.home().join("secret");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o640)).unwrap();
     fs::create_dir(forge.home().join("data")).unwrap();
     forge.write("data/key", "not a key");
     let (code, said) = doctor(&forge, &[]);
     assert_eq!(code, Some(1));
     let found = findings("token", &said);
     assert!(
-        found[0].contains("mode 0644") && found[0].contains("chmod 600"),
+        found[0].starts_with("fail") && found[0].contains("mode 0644"),
         "{found:#?}"
     );
+    assert!(found[0].contains("chmod 600"), "{found:#?}");
+    let found = findings("webhook secret", &said);
+    assert!(found[0].starts_with("warn"), "{found:#?}");
     assert!(findings("key", &said)[0].starts_with("fail"), "{said:#}");
+}
+
+#[test]
+fn a_server_file_with_a_databases_address_is_a_secret() {
+    let forge = Forge::start("write");
+    let file = forge.server_file(4141) + "database: postgres://tide:hunter2@127.0.0.1:1/tide\n";
+    forge.write("tidegate-server.yml", &file);
+    let server_file = forge.home().join("tidegate-server.yml");
+    fs::set_permissions(&server_file, fs::Permissions::from_mode(0o644)).unwrap();
+    let (code, said) = doctor(&forge, &[]);
+    assert_eq!(code, Some(1));
+    let found = findings("server file", &said);
+    assert!(found[1].starts_with("fail"), "{found:#?}");
+    assert!(!said.to_string().contains("hunter2"), "{said:#}");
+}
+
+#[test]
+fn secrets_that_are_not_there_fail_and_say_what_to_do() {
+    let forge = Forge::start("write");
+    for file in ["token", "secret"] {
+        fs::remove_file(forge.home().join(file)).unwrap();
+    }
+    let (code, said) = doctor(&forge, &[]);
+    assert_eq!(code, Some(1));
+    let found = findings(host(&forge), &said);
+    assert!(
+        found[0].starts_with("fail cannot read the secret in") && found[0].contains("access token"),
+        "{found:#?}"
+    );
+    let found = findings("webhook secret", &said);
+    assert!(
+        found[0].starts_with("fail") && found[0].contains("openssl rand"),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn a_data_folder_that_others_look_into_and_a_broken_store_are_told() {
+    let forge = Forge::start("write");
+    let data = forge.home().join("data");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
+    forge.write("data/tidegate.db", &"nothing of a database ".repeat(99));
+    let (code, said) = doctor(&forge, &[]);
+    assert_eq!(code, Some(1));
+    assert!(findings("data folder", &said)[0].starts_with("warn"));
+    assert!(findings("store", &said)[0].starts_with("fail"), "{said:#}");
+}
+
+#[test]
+fn a_key_of_the_environment_is_looked_at_instead_of_the_file() {
+    let forge = Forge::start("write");
+    for (key, wanted) in [("hunter2", "fail"), (&*"7".repeat(64), "ok TIDEGATE_KEY")] {
+        let mut command = tidegate(&forge.home(), &["doctor", "--json"]);
+        let ran = Ran::from(command.env("TIDEGATE_KEY", key).output().unwrap());
+        let found = findings("key", &ran.json());
+        assert!(found[0].starts_with(wanted), "{found:#?}");
+        assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn variables_that_jobs_are_to_get_and_nobody_set_are_named() {
+    let forge = Forge::start("write");
+    let file = forge.server_file(4141)
+        + "executor:\n  plan_env: [PATH, TF_VAR_a]\n  apply_env: [TF_VAR_b]\n";
+    forge.write("tidegate-server.yml", &file);
+    let found = findings("job environment", &doctor(&forge, &[]).1);
+    assert!(
+        found[0].starts_with("warn jobs are to get TF_VAR_a, TF_VAR_b, not set"),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -206,10 +283,21 @@ async fn a_running_server_is_reached_at_its_public_address_and_a_strangers_is_to
         "{found:#?}"
     );
 
+    let key = fs::read_to_string(forge.home().join("data/key")).unwrap();
     forge.write("data/key", &"7".repeat(64));
     let found = webhooks(&doctor(&forge, &[]).1);
     assert!(
         found[1].starts_with("fail") && found[1].contains("another installation"),
+        "{found:#?}"
+    );
+
+    forge.write("data/key", &key);
+    let public = format!("public_url: http://{}", free_address());
+    let elsewhere = file.replace(&format!("public_url: http://127.0.0.1:{port}"), &public);
+    forge.write("tidegate-server.yml", &elsewhere);
+    let found = webhooks(&doctor(&forge, &[]).1);
+    assert!(
+        found[1].starts_with("fail the server runs, and"),
         "{found:#?}"
     );
 }

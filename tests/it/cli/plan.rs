@@ -253,6 +253,35 @@ fn what_cannot_be_asked_is_refused_with_two() {
 }
 
 #[test]
+fn what_plans_gets_the_variables_of_whoever_asks_and_no_key_of_ours() {
+    let checkout = Checkout::new();
+    let spy = format!(
+        "{PLAN}if env | grep -q TF_VAR_a && ! env | grep -q TIDEGATE_KEY; then exit 0; fi; exit 7\n"
+    );
+    checkout.change("bin/plan", &spy);
+    checkout.change("network/wanted", "3\n");
+    let output = tidegate(checkout.path(), &["plan"])
+        .env("TIDEGATE_KEY", "7".repeat(64))
+        .env("TF_VAR_a", "1")
+        .output();
+    let ran: Ran = output.unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+}
+
+#[test]
+fn what_cannot_be_followed_is_told_below_the_plans() {
+    let checkout = Checkout::new();
+    let text = "terraform {\n  backend \"local\" {}\n}\nmodule \"m\" {\n  source = var.where\n}\n";
+    checkout.change("app/main.tf", text);
+    let ran = checkout.plan(&[]);
+    assert!(
+        ran.stdout.contains("\nwarnings about who reads whom:\n  "),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
 fn a_key_that_is_none_is_refused() {
     let checkout = Checkout::new();
     let output = tidegate(checkout.path(), &["plan"])
@@ -296,6 +325,7 @@ async fn with_the_servers_key_the_digests_are_the_servers_and_without_it_there_a
         )
     };
     let with_key = plan(Some(world.key())).await;
+    assert!(with_key.json()["key"].is_string(), "{}", with_key.stdout);
     let digest = with_key.json()["waves"][0]["digest"]
         .as_str()
         .unwrap()
@@ -312,5 +342,6 @@ async fn with_the_servers_key_the_digests_are_the_servers_and_without_it_there_a
         without["waves"][0]["runs"][0]["digest"].is_null(),
         "{without:#}"
     );
+    assert!(without["key"].is_null(), "{without:#}");
     world.end().await;
 }

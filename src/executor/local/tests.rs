@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::core::ids::{
-    Attempt, ForgeHost, Op, Repo, RepoId, RepoName, RolloutId, Sha, WaveNumber,
+    Attempt, ForgeHost, Op, Pull, PullNumber, Repo, RepoId, RepoName, RolloutId, Sha, WaveNumber,
 };
 use crate::core::job::Work;
 
@@ -46,6 +46,13 @@ impl Place {
     /// The executor as a restarted server has it.
     fn reopen(&self) -> Local {
         Self::open(self.folder.path(), self.folder.path().join("tidegate"))
+    }
+
+    /// The same, which kills nobody.
+    fn reopen_patiently(&self) -> Local {
+        let mut local = self.reopen();
+        local.options.grace = Duration::from_secs(600);
+        local
     }
 
     async fn start(&self, job: &JobSpec) {
@@ -121,27 +128,42 @@ async fn a_job_gets_its_token_where_no_other_process_can_read_it() {
 #[tokio::test]
 async fn a_job_sees_the_names_its_work_may_see_and_no_others() {
     let place = Place::new("tr '\\0' '\\n' < /proc/self/environ > env");
-    place.start(&job(1)).await;
-    place.ended(&job(1)).await;
-    let env = place.read(&job(1), "env");
-    let mut ours: Vec<&str> = env
-        .lines()
-        .filter_map(|it| it.split('=').next())
-        .filter(|it| !["PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE"].contains(it))
-        .collect();
-    ours.sort_unstable();
-    assert_eq!(ours, ["CLOUD_KEY", "TIDEGATE_PASS", "TIDEGATE_SERVER"]);
+    let names = async |job: JobSpec| {
+        place.start(&job).await;
+        place.ended(&job).await;
+        let env = place.read(&job, "env");
+        let names = env.lines().filter_map(|it| it.split('=').next());
+        let mut ours: Vec<String> = names
+            .filter(|it| !["PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE"].contains(it))
+            .map(str::to_owned)
+            .collect();
+        ours.sort_unstable();
+        ours
+    };
+    let plans = JobSpec {
+        work: Work::Plan {
+            pull: Pull {
+                repo: job(1).repo,
+                number: PullNumber(1),
+            },
+            only: Vec::new(),
+        },
+        ..job(2)
+    };
+    let applies = ["CLOUD_KEY", "TIDEGATE_PASS", "TIDEGATE_SERVER"];
+    assert_eq!(names(job(1)).await, applies);
+    assert_eq!(names(plans).await, applies[1..]);
 }
 
 #[tokio::test]
 async fn a_job_is_started_once_a_key() {
-    let place = Place::new("echo started");
-    place.start(&job(1)).await;
-    place.ended(&job(1)).await;
-    place.start(&job(1)).await;
-    place.start(&job(2)).await;
-    place.ended(&job(2)).await;
-    assert_eq!(place.read(&job(1), LOG), "started\n");
+    let place = Place::new("echo started >> ../../../starts");
+    for attempt in [1, 1, 2] {
+        place.start(&job(attempt)).await;
+        place.ended(&job(attempt)).await;
+    }
+    let starts = fs::read_to_string(place.folder.path().join("starts")).unwrap();
+    assert_eq!(starts.lines().count(), 2);
 }
 
 #[tokio::test]
@@ -161,7 +183,7 @@ async fn a_restarted_server_finds_its_jobs_and_can_stop_them() {
     let place = Place::new("echo ready > ready; exec sleep 600");
     place.start(&job(1)).await;
     place.written(&job(1), "ready").await;
-    let again = place.reopen();
+    let again = place.reopen_patiently();
     assert_eq!(again.look(&job(1).key).await.unwrap(), Seen::Alive);
     again.cancel(&job(1).key).await.unwrap();
     assert_eq!(place.ended(&job(1)).await, "signal");
@@ -240,6 +262,17 @@ async fn of_old_jobs_only_the_logs_of_failed_ones_stay() {
     assert_eq!(left(1), [""; 0]);
     assert_eq!(left(2), [EXIT, LOG, PROCESS, WORK]);
     assert_eq!(left(3), [EXIT, KEPT, LOG, PROCESS, WORK]);
+}
+
+#[tokio::test]
+async fn the_folder_of_a_job_that_lives_is_left_as_it_is() {
+    let place = Place::new("echo ready > ready; exec sleep 600");
+    place.start(&job(1)).await;
+    place.written(&job(1), "ready").await;
+    place.local.sweep(Timestamp::MAX).await.unwrap();
+    assert_eq!(place.read(&job(1), "ready"), "ready\n");
+    place.local.cancel(&job(1).key).await.unwrap();
+    place.ended(&job(1)).await;
 }
 
 #[tokio::test]

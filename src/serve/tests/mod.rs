@@ -1,5 +1,6 @@
 //! The routers as forges, jobs and people meet them, over a real store.
 
+mod health;
 mod pages;
 mod runner_api;
 mod ticker;
@@ -10,7 +11,6 @@ use std::collections::BTreeMap;
 
 use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
-use sqlx::Connection;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
@@ -179,99 +179,6 @@ fn plan_job(attempt: u32) -> JobSpec {
             only: Vec::new(),
         },
         parallelism: 1,
-    }
-}
-
-#[tokio::test]
-async fn a_server_with_a_store_is_alive_and_ready() {
-    let stage = Stage::new().await;
-    for (path, said) in [("/healthz", "alive\n"), ("/readyz", "ready\n")] {
-        let answer = stage.open(path).await;
-        assert_eq!(
-            (answer.status, answer.text.as_str()),
-            (StatusCode::OK, said)
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_server_whose_store_does_not_answer_lives_and_is_not_ready() {
-    let stage = Stage::new().await;
-    let file = format!("sqlite:{}", stage.home.path().join("tidegate.db").display());
-    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
-    sqlx::query("DROP TABLE counters")
-        .execute(&mut other)
-        .await
-        .unwrap();
-    for (path, status) in [
-        ("/healthz", StatusCode::OK),
-        ("/readyz", StatusCode::SERVICE_UNAVAILABLE),
-    ] {
-        assert_eq!(stage.open(path).await.status, status, "{path}");
-    }
-}
-
-#[tokio::test]
-async fn the_public_address_says_which_installation_lives_there() {
-    let stage = Stage::new().await;
-    let request = Request::get("/healthz").body(Body::empty()).unwrap();
-    let answer = stage.ask(request).await;
-    assert_eq!(
-        answer.headers[health::INSTALLATION],
-        stage.server.app.digest_key.id()
-    );
-}
-
-#[tokio::test]
-async fn a_server_that_was_told_to_stop_is_alive_and_not_ready() {
-    let stage = Stage::new().await;
-    stage.stop.cancel();
-    assert_eq!(stage.open("/healthz").await.status, StatusCode::OK);
-    let answer = stage.open("/readyz").await;
-    let wanted = (StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
-    assert_eq!((answer.status, answer.text.as_str()), wanted);
-}
-
-#[tokio::test]
-async fn metrics_count_what_waits() {
-    let stage = Stage::new().await;
-    stage.started(&plan_job(1), Timestamp::now()).await;
-    let text = stage.open("/metrics").await.text;
-    for line in [
-        "tidegate_jobs_running 1",
-        "tidegate_jobs_queued 0",
-        "tidegate_deliveries_queued 0",
-        "tidegate_effects_given_up 0",
-        "tidegate_delivery_oldest_seconds 0",
-        "tidegate_lanes_busy 0",
-        "tidegate_forge_limited_until_seconds{forge=\"github.com\"} 0",
-    ] {
-        assert!(text.lines().any(|it| it == line), "{line} in {text}");
-    }
-}
-
-#[tokio::test]
-async fn every_metric_is_documented() {
-    let page = include_str!("../../../docs/operating.md");
-    let text = Stage::new().await.open("/metrics").await.text;
-    let names = text.lines().filter_map(|it| it.strip_prefix("# TYPE "));
-    let names: Vec<&str> = names.filter_map(|it| it.split(' ').next()).collect();
-    assert!(names.len() >= 13, "{names:?}");
-    for name in names {
-        assert!(page.contains(&format!("| `{name}")), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn metrics_are_not_where_forges_reach_us() {
-    let stage = Stage::new().await;
-    for path in ["/metrics", "/", "/rollouts.json"] {
-        let request = Request::get(path).body(Body::empty()).unwrap();
-        assert_eq!(
-            stage.ask(request).await.status,
-            StatusCode::NOT_FOUND,
-            "{path}"
-        );
     }
 }
 

@@ -74,7 +74,6 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Outcome> {
 }
 
 async fn accept(args: Accept) -> anyhow::Result<Outcome> {
-    let by = whoever(&args)?;
     let app = serve::app(&args.config).await?;
     let repo = find(&app, &args.repo).await?;
     let Some(rewritten) = ledger::rewritten(&app, &repo).await? else {
@@ -88,6 +87,7 @@ async fn accept(args: Accept) -> anyhow::Result<Outcome> {
             json!({"repo": repo.name, "rewritten": false, "accepted": false}),
         );
     };
+    let by = whoever(&args)?;
     let Change::Rewritten(rewrite) = &rewritten.look.change else {
         bail!("the ledger moved while it was looked at");
     };

@@ -17,7 +17,7 @@ mod repository;
 pub use check::check;
 pub use checkout::checkout;
 pub use commit::{Identity, NewCommit, Push};
-pub use mirror::Mirror;
+pub use mirror::{Heads, Mirror};
 pub use repository::Repository;
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl Talk<'_> {
             Subject::Rollout(rollout) => rollout.base(),
             Subject::Open(memory) => {
                 let target = &memory.details.target;
-                match self.desk.mirror.remote_tip(target).await? {
+                match self.desk.heads(target).await?.tip {
                     Some(tip) => Base::of_pull(&tip),
                     None => return Ok(Err(format!("the branch `{target}` is gone"))),
                 }

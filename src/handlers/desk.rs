@@ -6,9 +6,9 @@ use anyhow::Context;
 
 use crate::core::config::project::Project;
 use crate::core::gate::{AtBase, Base};
-use crate::core::ids::{Repo, Sha};
+use crate::core::ids::{Branch, Repo, Sha};
 use crate::forge::Forge;
-use crate::git::Mirror;
+use crate::git::{Heads, Mirror};
 use crate::handlers::App;
 use crate::handlers::estates::{Estates, Read, project_at};
 
@@ -35,6 +35,19 @@ impl Desk {
         })
     }
 
+    /// Where a branch of the remote is, fetched when it is not here yet, and which branch is the default: a merge may be
+    /// asked about before its push has come in.
+    pub(super) async fn heads(&self, branch: &Branch) -> anyhow::Result<Heads> {
+        let heads = self.mirror.heads(branch).await?;
+        if let Some(tip) = &heads.tip
+            && !self.mirror.has(tip).await?
+        {
+            let name = format!("refs/heads/{branch}");
+            self.mirror.fetch(&[&kept(&name)]).await?;
+        }
+        Ok(heads)
+    }
+
     /// The rules and roots of a commit; or why they cannot be told, in a sentence.
     pub(super) async fn read(&self, commit: &Sha) -> anyhow::Result<Result<Arc<Read>, String>> {
         self.estates.read(&self.mirror, commit).await
@@ -48,4 +61,9 @@ impl Desk {
         let project = project_at(&self.mirror, base.sha()).await?;
         Ok(project.map(|it| AtBase::read(base, it)))
     }
+}
+
+/// Keeps a remote ref under its own name in the mirror.
+pub(super) fn kept(name: &str) -> String {
+    format!("+{name}:{name}")
 }

@@ -25,7 +25,7 @@ pub(super) async fn of_pull(
 ) -> anyhow::Result<Vec<Effect>> {
     let rollout = app.rollout_of(&memory.pull).await?;
     let page = rollout.as_ref().map(|it| app.page_of(it));
-    let heads = desk.mirror.heads(&memory.details.target).await?;
+    let heads = desk.heads(&memory.details.target).await?;
     let base = match &rollout {
         Some(rollout) => Some(rollout.base()),
         None => heads.tip.as_ref().map(Base::of_pull),
@@ -94,8 +94,8 @@ pub(super) async fn allowed(
     let base = match rollout {
         Some(rollout) => Some(rollout.base()),
         None => {
-            let tip = desk.mirror.remote_tip(&memory.details.target).await?;
-            tip.as_ref().map(Base::of_pull)
+            let heads = desk.heads(&memory.details.target).await?;
+            heads.tip.as_ref().map(Base::of_pull)
         }
     };
     allowed_at(desk, base).await

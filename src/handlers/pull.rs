@@ -10,7 +10,7 @@ use crate::core::ids::{Pull, Root, Sha};
 use crate::core::refusal::Refusal;
 use crate::core::rollout::planning::{self, Ground, Step, Wish};
 use crate::core::rollout::pull::{PullDetails, PullMemory};
-use crate::handlers::desk::Desk;
+use crate::handlers::desk::{Desk, kept};
 use crate::handlers::{App, note};
 use crate::store::{Change, Handled};
 
@@ -160,9 +160,4 @@ async fn merge_base(desk: &Desk, head: &Sha, target: &Sha) -> anyhow::Result<Opt
         );
     }
     desk.mirror.merge_base(head, target).await
-}
-
-/// Keeps a remote ref under its own name in the mirror.
-pub(super) fn kept(name: &str) -> String {
-    format!("+{name}:{name}")
 }

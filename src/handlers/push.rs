@@ -11,8 +11,8 @@ use crate::core::ids::{Actor, Branch, Pull, PullNumber, Repo, Sha};
 use crate::core::rollout::pull::{PullDetails, PullState};
 use crate::core::rollout::push::{self, Brought, Ground, Pushed, Standing, Step};
 use crate::core::rollout::{Rollout, Source};
-use crate::handlers::desk::Desk;
-use crate::handlers::{App, note, pull};
+use crate::handlers::desk::{Desk, kept};
+use crate::handlers::{App, note};
 use crate::store::{Change, Handled};
 
 /// The event's own words.
@@ -75,7 +75,7 @@ fn held_up(pushed: &Pushed, why: &str) -> Handled {
 /// Looks where the branch stands beside what was handled and what the event said.
 async fn standing(app: &App, desk: &Desk, push: &Push<'_>, tip: Sha) -> anyhow::Result<Standing> {
     let name = format!("refs/heads/{}", push.branch);
-    desk.mirror.fetch(&[&pull::kept(&name)]).await?;
+    desk.mirror.fetch(&[&kept(&name)]).await?;
     let handled = app.store.tip(push.repo, push.branch).await?;
     let said = push.after.clone();
     let is_on_the_way = is_known(desk, &said).await?

@@ -1,5 +1,7 @@
 //! What every benchmark needs: the machine in a line, a median, and two sides measured in turn.
 
+#![allow(dead_code, reason = "each benchmark uses its own part of this")]
+
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each benchmark uses its own part of this")]
 
+pub(crate) mod plans;
+
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ pub(crate) struct Stage {
     pub(crate) store: Store,
     /// The forge that it serves.
     pub(crate) forge: ServedForge,
-    _process: tokio::process::Child,
+    process: tokio::process::Child,
 }
 
 impl Stage {
@@ -56,8 +58,17 @@ impl Stage {
             address: listen,
             store: store.unwrap(),
             forge: ServedForge::new(options, vec![SECRET.into()]).unwrap(),
-            _process: process,
+            process,
         }
+    }
+
+    /// What the server itself holds in memory, without its jobs, in MiB.
+    pub(crate) fn memory(&self) -> u64 {
+        let file = format!("/proc/{}/status", self.process.id().unwrap());
+        let status = fs::read_to_string(file).unwrap();
+        let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"));
+        let kib = line.unwrap().trim().trim_end_matches("kB").trim();
+        kib.parse::<u64>().unwrap() >> 10
     }
 
     /// Where the server keeps what it knows of the repository.

@@ -1,4 +1,4 @@
-//! The frame that every page shares.
+//! The frame that every page shares, and how a sentence is drawn.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -30,6 +30,15 @@ pub(super) fn page(title: &str, renewal: Renewal, body: &Markup) -> Markup {
                 header { a href="/" { "tidegate" } }
                 main { (body) }
             }
+        }
+    }
+}
+
+/// A sentence of ours: what stands between backticks is drawn as code.
+pub(super) fn prose(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::core::job::Moved;
 use crate::core::note::{diff, doing};
 use crate::core::plan::{Plan, Remark, Totals};
 use crate::core::rollout::{Rollout, Source, Wave, WaveState};
-use crate::serve::pages::frame::{self, Renewal};
+use crate::serve::pages::frame::{self, Renewal, prose};
 
 /// The recent rollouts, newest first.
 pub(super) fn list(rollouts: &[Rollout]) -> Markup {
@@ -75,7 +75,7 @@ fn column(wave: &Wave) -> Markup {
                             " " span.quiet { (totals(&plan.totals())) }
                         }
                         @for gone in wave.unplanned.iter().filter(|it| it.root == *root) {
-                            div.state.bad { (gone.why) }
+                            div.state.bad { (prose(&gone.why)) }
                             @if !gone.detail.is_empty() { details { summary { "What the tool said" } pre { (gone.detail) } } }
                         }
                         @for applied in wave.applied.iter().filter(|it| it.root == *root) {
@@ -96,7 +96,7 @@ fn told(wave: &Wave) -> Markup {
     html! {
         @match &wave.state {
             WaveState::Waiting { digest, why } => {
-                p { (why) }
+                p { (prose(why)) }
                 @if let Some(digest) = digest { (command(wave, digest)) }
             }
             WaveState::Refused { digest, moved } => {
@@ -109,7 +109,7 @@ fn told(wave: &Wave) -> Markup {
                 div.quiet.digest { code { (digest) } }
             }
             WaveState::Failed { why } | WaveState::Lost { why } => {
-                p { (why) }
+                p { (prose(why)) }
                 pre { "/apply wave-" (wave.number) }
             }
             WaveState::Cancelled => pre { "/apply wave-" (wave.number) }
@@ -162,10 +162,10 @@ fn diff(plan: &Plan, remark: &str) -> Markup {
     }
 }
 
-fn said(remark: &Remark) -> String {
-    match &remark.address {
-        Some(address) => format!("{address}: {}", remark.text),
-        None => remark.text.clone(),
+fn said(remark: &Remark) -> Markup {
+    html! {
+        @if let Some(address) = &remark.address { code { (address) } ": " }
+        (prose(&remark.text))
     }
 }
 

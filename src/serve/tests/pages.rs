@@ -76,6 +76,17 @@ async fn what_others_wrote_is_text_on_every_page() {
 }
 
 #[tokio::test]
+async fn what_a_sentence_quotes_is_drawn_as_code() {
+    let stage = Stage::new().await;
+    let mut rollout = rollout();
+    rollout.waves[0].unplanned[0].why = "`main.tf` is <b>not</b> there".to_owned();
+    save(&stage, rollout).await;
+    let page = stage.open("/rollouts/r-1").await.text;
+    let drawn = "<code>main.tf</code> is &lt;b&gt;not&lt;/b&gt; there";
+    assert!(page.contains(drawn), "{page}");
+}
+
+#[tokio::test]
 async fn a_browser_runs_nothing_and_frames_nothing_of_ours() {
     let stage = Stage::new().await;
     for path in ["/", "/rollouts.json", "/rollouts/r-9", "/style.css"] {

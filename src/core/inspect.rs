@@ -50,7 +50,6 @@ fn placed(name: &str, text: &str, error: &EstateError) -> Complaint {
         EstateError::UnknownRoot { place, .. } | EstateError::BadGlob { place, .. } => {
             place.clone()
         }
-        EstateError::SelfReference(root) => format!("waves.after.{root}"),
     };
     let (line, column) = place_of(text, &path);
     let said = error.to_string();

@@ -22,8 +22,6 @@ pub enum EstateError {
         name: String,
         roots: Vec<Root>,
     },
-    #[error("waves.after.{0}: a root cannot come after itself. Take `{0}` out of its own list.")]
-    SelfReference(Root),
     #[error("{place}: the glob `{glob}` cannot be read: {why}.")]
     BadGlob {
         place: String,

@@ -144,11 +144,6 @@ pub(super) fn follow(
             .cloned()
             .collect();
         for root in named(key, &names, &mut errors) {
-            let is_self =
-                |it: &Pattern| key.is_exactly(root.as_str()) && it.is_exactly(root.as_str());
-            if values.iter().any(is_self) {
-                errors.push(EstateError::SelfReference(root.clone()));
-            }
             if let Some(facts) = roots.get_mut(root) {
                 facts
                     .follows

@@ -84,7 +84,7 @@ impl Pattern {
     }
 
     /// Whether it is `root`'s own name.
-    pub(super) fn is_exactly(&self, root: &str) -> bool {
+    fn is_exactly(&self, root: &str) -> bool {
         self.name == root
     }
 }

@@ -46,6 +46,7 @@ impl Job {
         orphan::adopt().context("cannot adopt what programs leave behind")?;
         closed::open_new_files();
         start_log();
+        give_way();
         let token = read_token()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -86,6 +87,14 @@ fn start_log() {
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .init();
+}
+
+/// Lets the server beside it answer first: a forge waits some seconds for that, a plan may take a moment longer.
+fn give_way() {
+    const LESS_URGENT: i32 = 10;
+    if let Err(error) = rustix::process::nice(LESS_URGENT) {
+        tracing::debug!(%error, "this job is as urgent as the server");
+    }
 }
 
 fn read_token() -> anyhow::Result<SecretString> {

@@ -7,6 +7,7 @@ use crate::core::event::{Commented, Event};
 use crate::core::ids::{DeliveryId, ForgeHost};
 use crate::store::bell::Bell;
 use crate::store::db::{Db, Tx, from_json, name, on, small, storable, time, to_json};
+use crate::store::filing::Filing;
 use crate::store::outbox::EffectKey;
 use crate::store::{Handled, millis, outbox, remember};
 
@@ -18,6 +19,7 @@ const OWN: &str = "(own)";
 pub struct Inbox {
     db: Db,
     bell: Bell,
+    filing: Filing,
 }
 
 /// Who sent a delivery, and the sender's own id for it.
@@ -96,9 +98,14 @@ macro_rules! claim {
     };
 }
 
+/// Claims a delivery on SQLite, where one writes at a time.
+pub(super) const CLAIM: &str = claim!("");
+
 impl Inbox {
+    /// The deliveries of a database; called within a runtime, where they are stored.
     pub(super) fn new(db: Db, bell: Bell) -> Self {
-        Self { db, bell }
+        let filing = Filing::start(db.clone(), bell.clone());
+        Self { db, bell, filing }
     }
 
     /// Files a forge's delivery, once by its id, and a comment once by its own id.
@@ -108,12 +115,7 @@ impl Inbox {
         event: &Event,
         now: Timestamp,
     ) -> sqlx::Result<Filed> {
-        let mut tx = self.db.begin().await?;
-        let sender = delivery.forge.as_str();
-        let filed = insert(&mut tx, sender, &delivery.id, event, now).await?;
-        tx.commit().await?;
-        self.bell.ring();
-        Ok(filed)
+        self.filing.file(delivery, event, now).await
     }
 
     /// Files an event of our own, once by its id.
@@ -167,7 +169,7 @@ impl Inbox {
         let (until, now) = (millis(now + lease), millis(now));
         match &self.db {
             Db::Sqlite { write, .. } => {
-                let claim = sqlx::query_as(claim!("")).bind(worker);
+                let claim = sqlx::query_as(CLAIM).bind(worker);
                 claim.bind(until).bind(now).fetch_optional(write).await
             }
             Db::Pg(pool) => {
@@ -293,7 +295,8 @@ pub(super) async fn insert_own(
     insert(tx, OWN, id, event, now).await
 }
 
-async fn insert(
+/// Files an event once by its sender's id for it, and a comment once by its own, within a transaction.
+pub(super) async fn insert(
     tx: &mut Tx,
     sender: &str,
     id: &DeliveryId,

@@ -11,6 +11,7 @@ mod ages;
 mod bell;
 mod check;
 mod db;
+mod filing;
 mod inbox;
 mod jobs;
 mod outbox;

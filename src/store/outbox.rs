@@ -67,6 +67,9 @@ macro_rules! claim {
     };
 }
 
+/// Claims an effect on SQLite, where one writes at a time.
+pub(super) const CLAIM: &str = claim!("");
+
 impl Outbox {
     pub(super) fn new(db: Db, bell: Bell) -> Self {
         Self { db, bell }
@@ -111,7 +114,7 @@ impl Outbox {
         let (until, now) = (millis(now + lease), millis(now));
         match &self.db {
             Db::Sqlite { write, .. } => {
-                let claim = sqlx::query_as(claim!("")).bind(worker);
+                let claim = sqlx::query_as(CLAIM).bind(worker);
                 claim.bind(until).bind(now).fetch_optional(write).await
             }
             Db::Pg(pool) => {

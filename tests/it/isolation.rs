@@ -254,6 +254,20 @@ async fn a_plan_of_the_servers_own_user_reads_all_that_the_server_keeps() {
 }
 
 #[tokio::test]
+async fn a_plan_is_less_urgent_than_what_answers_the_forge() {
+    if estate::tool().is_none() {
+        return;
+    }
+    let stage = Stage::start("local").await;
+    // The nineteenth word of a process's line there is how nice it is to others (proc_pid_stat(5)).
+    let code = "terraform {\n  backend \"local\" {}\n}\noutput \"nice\" {\n  \
+                value = \"nice: ${split(\" \", file(\"/proc/self/stat\"))[18]}\"\n}\n";
+    let pull = stage.propose(&[("nice/main.tf", code.to_owned())]).await;
+    let line = stage.line_with(pull, "nice: ").await;
+    assert!(line.contains("nice: 10"), "{line}");
+}
+
+#[tokio::test]
 async fn a_log_of_everything_holds_no_secret() {
     if estate::tool().is_none() {
         return;

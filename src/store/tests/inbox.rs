@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::effect::Effect;
 use crate::core::ids::{Branch, Sha};
+use crate::store::db::Db;
 use crate::store::{Change, Finished, Handled, InboxCounts};
 
 fn tip() -> Change {
@@ -33,6 +34,54 @@ async fn a_delivery_filed_twice_at_once_is_one() {
         );
     })
     .await;
+}
+
+#[tokio::test]
+async fn each_of_many_filed_at_once_is_told_what_became_of_its_own() {
+    on_each(async |store| {
+        file(&store, "5", &pushed(5)).await;
+        let ids: Vec<String> = (0..200).map(|it| it.to_string()).collect();
+        let event = pushed(1);
+        let filed = ids.iter().map(|id| file(&store, id, &event));
+        let filed = futures::future::join_all(filed).await;
+        let known: Vec<&String> = ids
+            .iter()
+            .zip(filed)
+            .filter(|(_, it)| *it == Filed::Known)
+            .map(|(id, _)| id)
+            .collect();
+        assert_eq!(known, ["5"]);
+        assert_eq!(store.inbox.counts().await.unwrap().queued, 200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_claim_walks_over_what_waits_and_not_over_what_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("tidegate.db").display());
+    let store = Store::open(&url).await.unwrap();
+    let Db::Sqlite { read, .. } = &store.db else {
+        panic!("{url} is another database");
+    };
+    for (claim, index) in [
+        (
+            crate::store::inbox::CLAIM,
+            "it USING INDEX deliveries_in_order",
+        ),
+        (
+            crate::store::outbox::CLAIM,
+            "it USING INDEX effects_in_order",
+        ),
+    ] {
+        let plan = format!("EXPLAIN QUERY PLAN {claim}");
+        let plan = sqlx::query_as(AssertSqlSafe(plan))
+            .bind("worker")
+            .bind(1)
+            .bind(1);
+        let steps: Vec<(i64, i64, i64, String)> = plan.fetch_all(read).await.unwrap();
+        assert!(steps.iter().any(|it| it.3.contains(index)), "{steps:?}");
+    }
 }
 
 #[tokio::test]

@@ -148,7 +148,8 @@ fn count(how_long: Duration) -> u32 {
 /// A comment that asks for nothing, as large as a forge's payload is; a thousand pull requests have them in turn.
 fn body(number: u32) -> String {
     let padding = "harbour ".repeat(1000);
-    let pull = number % 1000 + 1;
+    // The pull requests of the jobs are others: what is said of these waits for no job.
+    let pull = number % 1000 + 10_000;
     format!(
         r#"{{"action":"created","issue":{{"number":{pull},"body":"{padding}","pull_request":{{}}}},
         "comment":{{"id":{number},"body":"The tide is high.","created_at":"2026-12-01T06:00:00Z",

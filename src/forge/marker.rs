@@ -26,6 +26,14 @@ pub(super) fn is_reply(body: &str, key: &str) -> bool {
     body.starts_with(&reply_line(key))
 }
 
+/// The key of the answer that a comment starts as; none when it starts as none. As [`reply`] wrote it, so a key that
+/// holds a `>` comes back otherwise.
+pub(super) fn answers(body: &str) -> Option<String> {
+    let rest = body.strip_prefix("<!-- tidegate:reply:")?;
+    let (key, _) = rest.split_once(" -->")?;
+    Some(key.to_owned())
+}
+
 /// Whether two texts are the same to a reader: forges change line ends and drop blank ends.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let lines = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
@@ -48,6 +56,13 @@ mod tests {
         assert_eq!(body.lines().next().unwrap().matches("-->").count(), 1);
         assert!(is_reply(&body, "a --> @everybody"));
         assert!(!is_reply(&body, "a"));
+    }
+
+    #[test]
+    fn an_answer_tells_its_key() {
+        assert_eq!(answers(&reply("7-0", "text")).unwrap(), "7-0");
+        assert_eq!(answers(&note("text")), None);
+        assert_eq!(answers("<!-- tidegate:reply:7-0"), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::core::effect::{Reaction, Status};
 use crate::core::ids::{Actor, CommentId, Pull, PullNumber, Repo, Sha};
+use crate::core::lost::Changes;
 use crate::core::person::{Review, Role};
 use crate::core::remote::Remote;
 use crate::core::rollout::pull::PullDetails;
@@ -88,8 +89,9 @@ impl Forge for Metered {
         self.meter.count(self.forge.pull(pull).await)
     }
 
-    async fn open_pulls(&self, repo: &Repo) -> Result<Vec<PullNumber>, ForgeError> {
-        self.meter.count(self.forge.open_pulls(repo).await)
+    async fn changes_since(&self, repo: &Repo, since: Timestamp) -> Result<Changes, ForgeError> {
+        let changes = self.forge.changes_since(repo, since).await;
+        self.meter.count(changes)
     }
 
     async fn pulls_of_commit(

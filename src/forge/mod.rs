@@ -7,23 +7,28 @@
 //! |---|---|---|---|
 //! | `me` | `GET /user`; of an app `GET /app`, `GET /users/{slug}[bot]` | `GET /user` | `GET /user` |
 //! | `pull` | `GET {r}/pulls/{n}` | `GET {m}` | `GET {r}/pulls/{n}` |
-//! | `open_pulls` | `GET {r}/pulls?state=open` | `GET {p}/merge_requests?state=opened` | `GET {r}/pulls?state=open` |
+//! | `changes_since` | `GET {r}/pulls?state=all&sort=updated` to the first older one, `GET {r}/issues/comments?since=` | `GET {p}/merge_requests?updated_after=`, `GET {p}/events?target_type=note&after=` | `GET {r}/pulls?state=all&sort=recentupdate` to the first older one, `GET {r}/issues/comments?since=` |
 //! | `pulls_of_commit` | `GET {r}/commits/{sha}/pulls` | `GET {p}/repository/commits/{sha}/merge_requests` | `GET {r}/commits/{sha}/pull` (at most one) |
 //! | `reviews` | `GET {r}/pulls/{n}/reviews` | `GET {m}/approvals`, `GET {p}/approvals` (`reset_approvals_on_push`); [`Limits::reviews_name_commits`] | `GET {r}/pulls/{n}/reviews` (unofficial and stale ones count as comments) |
-//! | `role` | `GET {r}/collaborators/{login}/permission` | `GET {p}/members/all/{user id}` | `GET {r}/collaborators/{login}/permission` (we must be its administrator) |
+//! | `role` | `GET {r}/collaborators/{login}/permission` | `GET {p}/members/all/{user id}` | `GET {r}/collaborators/{login}/permission`; when we are not its administrator `GET {r}`, `{r}/assignees`, `{r}/teams`, `/teams/{id}/members/{login}` |
 //! | `upsert_note` | `GET`/`POST {r}/issues/{n}/comments`, `GET`/`PATCH {r}/issues/comments/{id}` | `GET`/`POST {m}/notes`, `GET`/`PUT {m}/notes/{id}` | as GitHub |
 //! | `reply` | `GET`/`POST {r}/issues/{n}/comments` | `GET`/`POST {m}/notes`; [`Limits::swallows_bare_commands`] | as GitHub |
 //! | `react` | `POST {r}/issues/comments/{id}/reactions` | `POST {m}/notes/{id}/award_emoji` | as GitHub |
-//! | `set_status` | `GET {r}/commits/{sha}/statuses`, `POST {r}/statuses/{sha}` | `POST {p}/statuses/{sha}` (400 for the state it is in is success) | `POST {r}/statuses/{sha}` |
-//! | `merge` | `PUT {r}/pulls/{n}/merge` (`sha`) | `PUT {m}/merge` (`sha`) | `POST {r}/pulls/{n}/merge` (`head_commit_id`) |
+//! | `set_status` | `GET {r}/commits/{sha}/statuses`, `POST {r}/statuses/{sha}` | `POST {p}/statuses/{sha}` (400 for the state it is in is success) | as GitHub (asks `state`, answers `status`) |
+//! | `merge` | `PUT {r}/pulls/{n}/merge` (`sha`) | `PUT {m}/merge` (`sha`) | `GET {r}` (its own way to merge), `POST {r}/pulls/{n}/merge` (`head_commit_id`; 405 while it checks) |
 //! | `remote` | `{url}/{owner}/{repo}.git` | `{url}/{path}.git` | `{url}/{owner}/{repo}.git` |
 //! | `head_ref` | `refs/pull/{n}/head` | `refs/merge-requests/{iid}/head` | `refs/pull/{n}/head` |
 
 mod check;
+mod client;
+pub mod forgejo;
 pub mod github;
 mod marker;
 mod metered;
+mod payload;
 mod served;
+mod signature;
+mod wire;
 
 use std::sync::Arc;
 
@@ -37,6 +42,7 @@ use crate::core::effect::{Reaction, Status};
 use crate::core::event::Event;
 use crate::core::finding::Finding;
 use crate::core::ids::{Actor, CommentId, DeliveryId, Pull, PullNumber, Repo, Sha};
+use crate::core::lost::Changes;
 use crate::core::person::{Review, Role};
 use crate::core::remote::Remote;
 use crate::core::rollout::pull::PullDetails;
@@ -48,7 +54,7 @@ pub use served::ServedForge;
 /// A delivery that was checked and read: what happened, or why it is nothing we act on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
-    /// The forge's own id: the same on redelivery.
+    /// The same when it is delivered again: the forge's own, or where a forge gives it a new one, what it holds.
     pub id: DeliveryId,
     pub event: Result<Event, Ignored>,
 }
@@ -86,12 +92,17 @@ impl ForgeKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::GitHub => "github",
+            Self::Forgejo => "forgejo",
         }
     }
 
     /// The kind of that name, as it stands in a webhook's address.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::GitHub].into_iter().find(|it| it.as_str() == name)
+        match name {
+            "github" => Some(Self::GitHub),
+            "forgejo" | "gitea" => Some(Self::Forgejo),
+            _ => None,
+        }
     }
 
     /// Checks a delivery over its raw bytes, and only then reads it. What is about a repository that is not served
@@ -104,6 +115,7 @@ impl ForgeKind {
     ) -> Result<Delivery, ReadError> {
         let delivery = match self {
             Self::GitHub => github::webhook::read(headers, body, forge)?,
+            Self::Forgejo => forgejo::webhook::read(headers, body, forge)?,
         };
         Ok(Delivery {
             event: delivery.event.and_then(|it| forge.admit(it)),
@@ -119,6 +131,7 @@ impl ForgeKind {
     ) -> anyhow::Result<Arc<dyn Forge>> {
         match self {
             Self::GitHub => Ok(Arc::new(github::GitHub::new(options, connection)?)),
+            Self::Forgejo => Ok(Arc::new(forgejo::Forgejo::new(options, connection)?)),
         }
     }
 
@@ -126,16 +139,24 @@ impl ForgeKind {
     /// Writes nothing.
     pub async fn check(self, checkup: &Checkup<'_>, connection: Connection) -> Vec<Finding> {
         let clock = check::clock(checkup, &connection).await;
-        let mut findings = match self {
+        let looked = match self {
             Self::GitHub => match github::GitHub::new(checkup.options, connection) {
-                Ok(github) => github::check::check(&github, checkup).await,
-                Err(error) => vec![Finding::fail(
-                    checkup.name(),
-                    format!("{error:#}"),
-                    "mend its entry under `forges`",
-                )],
+                Ok(github) => Ok(github::check::check(&github, checkup).await),
+                Err(error) => Err(error),
+            },
+            Self::Forgejo => match forgejo::Forgejo::new(checkup.options, connection) {
+                Ok(forgejo) => Ok(forgejo::check::check(&forgejo, checkup).await),
+                Err(error) => Err(error),
             },
         };
+        let mut findings = looked.unwrap_or_else(|error| {
+            let what = format!("{error:#}");
+            vec![Finding::fail(
+                checkup.name(),
+                what,
+                "mend its entry under `forges`",
+            )]
+        });
         findings.push(clock);
         findings
     }
@@ -178,8 +199,10 @@ pub trait Forge: Send + Sync {
     async fn me(&self) -> Result<Actor, ForgeError>;
     /// Reads a pull request. Not found when its repository's name has gone to another repository since.
     async fn pull(&self, pull: &Pull) -> Result<PullDetails, ForgeError>;
-    /// All pages, oldest first.
-    async fn open_pulls(&self, repo: &Repo) -> Result<Vec<PullNumber>, ForgeError>;
+    /// What changed of a repository at or after `since`, by the forge's own clock: pull requests of any state, the newest
+    /// change first, and comments on pull requests (none on issues) that were written or edited, our own among them.
+    /// Costs what changed, not what there is. May read a second more, never less.
+    async fn changes_since(&self, repo: &Repo, since: Timestamp) -> Result<Changes, ForgeError>;
     /// Pull requests whose merge made `commit`, or that hold it.
     async fn pulls_of_commit(
         &self,

@@ -5,7 +5,10 @@
 
 The folder holds the whole descriptions: `github.requests.json.gz` (a request index made from @octokit/openapi),
 `github-webhooks.openapi.json.gz` (@octokit/openapi-webhooks), `github-webhook-examples.json.gz`
-(@octokit/webhooks-examples), `github-app-events.json` and `github-app-manifest.schema.json`.
+(@octokit/webhooks-examples), `github-app-events.json` and `github-app-manifest.schema.json`;
+`forgejo-webhook-examples.json.gz` and the folder `gitea-captured` with a file of headers beside each body;
+`forgejo-11.requests.json.gz` with its kin of 15 and 16 (request indexes made from the releases' own
+`templates/swagger/v1_json.tmpl`), and `forgejo-webhooks.schema.json` (from Forgejo 15's `modules/structs/hook.go`).
 """
 
 import gzip
@@ -81,6 +84,68 @@ WEBHOOKS = [
     "pull-request-synchronize",
     "push",
 ]
+
+# What we ask of Forgejo and Gitea, and what else the sandbox answers.
+FORGEJO_OPERATIONS = [
+    "getVersion",
+    "issueCreateComment",
+    "issueDeleteComment",
+    "issueEditComment",
+    "issueGetComment",
+    "issueGetCommentReactions",
+    "issueGetComments",
+    "issueGetIssue",
+    "issueGetRepoComments",
+    "issueListIssues",
+    "issuePostCommentReaction",
+    "orgListTeamMember",
+    "orgListTeamMembers",
+    "repoCheckCollaborator",
+    "repoCreateHook",
+    "repoCreatePullRequest",
+    "repoCreatePullReview",
+    "repoCreateStatus",
+    "repoDeleteHook",
+    "repoDismissPullReview",
+    "repoEditHook",
+    "repoEditPullRequest",
+    "repoGet",
+    "repoGetAssignees",
+    "repoGetBranch",
+    "repoGetCombinedStatusByRef",
+    "repoGetCommitPullRequest",
+    "repoGetHook",
+    "repoGetPullRequest",
+    "repoGetPullReview",
+    "repoGetRepoPermissions",
+    "repoGetSingleCommit",
+    "repoListCollaborators",
+    "repoListHooks",
+    "repoListPullRequests",
+    "repoListPullReviews",
+    "repoListStatuses",
+    "repoListStatusesByRef",
+    "repoListTeams",
+    "repoMergePullRequest",
+    "repoPullRequestIsMerged",
+    "repoTestHook",
+    "userCurrentListRepos",
+    "userGet",
+    "userGetCurrent",
+]
+
+# The oldest release we speak to, whose description is kept, and those that must take the same.
+FORGEJO_RELEASES = ["forgejo-11", "forgejo-15", "forgejo-16"]
+
+# The deliveries of Forgejo that we act on.
+FORGEJO_WEBHOOKS = {
+    "issue_comment": "IssueCommentPayload",
+    "pull_request": "PullRequestPayload",
+    "pull_request_approved": "PullRequestPayload",
+    "pull_request_comment": "PullRequestPayload",
+    "pull_request_rejected": "PullRequestPayload",
+    "push": "PushPayload",
+}
 
 # What the app's manifest may ask for.
 APP_EVENTS = ["issue_comment", "pull_request", "pull_request_review", "push"]
@@ -166,16 +231,55 @@ def webhooks(folder):
     }
 
 
-def without_links(value):
+def parameters(row):
+    """Everything that may be said in a call."""
+    body = row.get("body") or {}
+    return set(row.get("query") or {}) | set(body.get("known_properties") or [])
+
+
+def forgejo_requests(folder):
+    oldest, *newer = [read(folder, f"{name}.requests.json.gz") for name in FORGEJO_RELEASES]
+    by_id = {row["id"]: row for row in oldest["operations"]}
+    rows = [by_id[name] for name in FORGEJO_OPERATIONS]
+    for release in newer:
+        others = {row["id"]: row for row in release["operations"]}
+        for row in rows:
+            gone = parameters(row) - parameters(others[row["id"]])
+            moved = (row["method"], row["path"]) != (others[row["id"]]["method"], others[row["id"]]["path"])
+            if gone or moved:
+                sys.exit(f"{release['forge']} does not take {row['id']} as {oldest['forge']} does: {gone or 'path'}")
+    return {
+        "source": f"templates/swagger/v1_json.tmpl of Forgejo {oldest['version']}, cut; the later releases"
+        f" {' and '.join(FORGEJO_RELEASES[1:])} take all of it",
+        "licence": "MIT (the description is distributed under it for interoperability), the Forgejo and Gitea authors",
+        "operations": rows,
+        "$defs": closure(rows, oldest["$defs"], "#/$defs/"),
+    }
+
+
+def forgejo_webhooks(folder):
+    whole = read(folder, "forgejo-webhooks.schema.json")
+    schemas = {event: whole["$defs"][name] for event, name in FORGEJO_WEBHOOKS.items()}
+    defs = closure(schemas, whole["$defs"], "#/$defs/")
+    return {
+        "source": "inferred from modules/structs/hook.go of Forgejo v15.0 1fe8b37187 over the definitions of its"
+        " templates/swagger/v1_json.tmpl, cut, without prose",
+        "licence": "facts; the definitions MIT, the Forgejo and Gitea authors",
+        "webhooks": {name: schema_only(schema) for name, schema in schemas.items()},
+        "$defs": {name: schema_only(schema) for name, schema in defs.items()},
+    }
+
+
+def without_links(value, kept=("html_url",)):
     """A payload without the addresses of further API calls, which are most of its bytes."""
     if isinstance(value, list):
-        return [without_links(part) for part in value]
+        return [without_links(part, kept) for part in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: without_links(part)
+        key: without_links(part, kept)
         for key, part in value.items()
-        if key == "html_url" or not (key == "url" or key.endswith("_url"))
+        if key in kept or not (key == "url" or key.endswith("_url"))
     }
 
 
@@ -209,6 +313,41 @@ def app(folder):
     }
 
 
+def forgejo_examples(folder):
+    kept = ("html_url", "issue_url", "pull_request_url")
+    return {
+        "source": "test data of woodpecker-ci/woodpecker, drone/go-scm and go-playground/webhooks, as each row says,"
+        " without API links; those marked inferred were built from Forgejo 15's own structures",
+        "licence": "as each row's source says: Apache-2.0, BSD-2-Clause-Patent, MIT",
+        "examples": [
+            {
+                "event": row["x_forgejo_event"],
+                "type": row["x_forgejo_event_type"],
+                "action": row["action"],
+                "inferred": row["inferred"],
+                "source": row["source"],
+                "payload": without_links(row["payload"], kept),
+            }
+            for row in read(folder, "forgejo-webhook-examples.json.gz")["examples"]
+        ],
+    }
+
+
+def gitea_captured(folder):
+    def captured(path):
+        lines = path.with_suffix(".headers").read_text().splitlines()
+        pairs = (line.split(": ", 1) for line in lines if ": " in line)
+        headers = {name.lower(): value for name, value in pairs if name.startswith("X-") or name == "Content-Type"}
+        return {"name": path.stem, "headers": headers, "body": path.read_text()}
+
+    return {
+        "source": "sent by a Gitea 1.26.0 of our own on 2026-11-30 to a hook with the secret s3cret; whole, since the"
+        " signatures are of these bytes",
+        "licence": "ours",
+        "deliveries": [captured(path) for path in sorted((folder / "gitea-captured").glob("*.json"))],
+    }
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -217,6 +356,10 @@ def main():
     write("github-webhooks.schema.json.gz", webhooks(folder))
     write("github-webhook-examples.json.gz", examples(folder))
     write("github-app.json.gz", app(folder))
+    write("forgejo-webhook-examples.json.gz", forgejo_examples(folder))
+    write("gitea-captured.json.gz", gitea_captured(folder))
+    write("forgejo.requests.json.gz", forgejo_requests(folder))
+    write("forgejo-webhooks.schema.json.gz", forgejo_webhooks(folder))
 
 
 if __name__ == "__main__":

@@ -1,240 +1,35 @@
 //! Whether GitHub takes our credentials, and what they let us do in the repositories we serve.
 
-use serde::Deserialize;
-use serde_json::Value;
-
-use crate::core::config::server::is_named_by;
 use crate::core::finding::Finding;
-use crate::core::ids::RepoName;
 use crate::forge::check::Checkup;
+use crate::forge::client::standing::{self, Hook, Manner};
 use crate::forge::github::GitHub;
-use crate::forge::github::wire::Maybe;
-use crate::forge::{Forge, ForgeError};
+use crate::forge::github::app::check as app;
 
-/// How many names a finding tells of those that it is about.
-const MOST_NAMES: usize = 5;
-
-/// A repository and what we may do in it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Seen {
-    full_name: Maybe<RepoName>,
-    archived: Maybe<bool>,
-    permissions: Maybe<Permissions>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Permissions {
-    admin: Maybe<bool>,
-    push: Maybe<bool>,
-}
-
-/// A webhook of a repository, and how its last delivery went.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Hook {
-    active: Maybe<bool>,
-    config: Value,
-    last_response: Value,
-}
-
-impl Seen {
-    fn name(&self) -> String {
-        self.full_name
-            .0
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default()
-    }
-
-    fn may_push(&self) -> bool {
-        let permissions = self.permissions.0.as_ref();
-        permissions.is_some_and(|it| it.push.0 == Some(true))
-    }
-
-    fn may_see_hooks(&self) -> bool {
-        let permissions = self.permissions.0.as_ref();
-        permissions.is_some_and(|it| it.admin.0 == Some(true))
-    }
-}
+const MANNER: Manner = Manner {
+    rights: "the right to read repositories (classic: `repo`)",
+    of_repo: |_, _, _| None,
+    of_hook: answered,
+};
 
 /// Asks who we are, and looks at the repositories; nothing else is asked of a GitHub that does not know us.
 pub(in crate::forge) async fn check(github: &GitHub, checkup: &Checkup<'_>) -> Vec<Finding> {
-    if let Some(findings) = github.client.check_app(checkup).await {
-        return findings;
+    match &github.app {
+        Some(app) => app::check(app, &github.client.api, checkup).await,
+        None => standing::check(&github.client, checkup, &MANNER).await,
     }
-    let name = checkup.name();
-    let mut findings = match github.me().await {
-        Ok(me) => vec![Finding::ok(&name, format!("we are {} there", me.login))],
-        Err(error) => return vec![stranger(&name, &error)],
+}
+
+/// How the newest delivery of a hook was answered, when not well.
+fn answered(name: &str, repo: &str, hook: &Hook) -> Option<Finding> {
+    let code = hook.last_response["code"].as_u64()?;
+    if (200..300).contains(&code) {
+        return None;
+    }
+    let what = format!("the last delivery of {repo} was answered {code}");
+    let hint = match code {
+        401 => "give the webhook a secret that stands in one of `webhook_secret_files`",
+        _ => "look at Recent Deliveries under Settings → Webhooks",
     };
-    let globs = checkup.patterns();
-    for repo in &checkup.exact_repos() {
-        findings.extend(look_at(github, checkup, repo).await);
-    }
-    if !globs.is_empty() {
-        let path = "/user/repos?per_page=100";
-        match github.client.at_large().list::<Seen>(path).await {
-            Ok(seen) => findings.extend(globs.iter().map(|it| matching(&name, it, &seen))),
-            Err(error) => findings.push(unasked(&name, "list our repositories", &error)),
-        }
-    }
-    findings
-}
-
-fn stranger(name: &str, error: &ForgeError) -> Finding {
-    let hint = match error {
-        ForgeError::Forbidden(_) | ForgeError::NotFound(_) => {
-            "make a new access token and write it into the `token_file`"
-        }
-        ForgeError::Limited { .. } => "wait, and see who else uses this account",
-        ForgeError::Other(_) => "see that `api_url` is right and that this machine may reach it",
-    };
-    Finding::fail(name, format!("it does not say who we are: {error}"), hint)
-}
-
-fn unasked(name: &str, what: &str, error: &ForgeError) -> Finding {
-    let hint = "give the access token the right to read repositories (classic: `repo`)";
-    Finding::fail(name, format!("cannot {what}: {error}"), hint)
-}
-
-async fn look_at(github: &GitHub, checkup: &Checkup<'_>, repo: &str) -> Vec<Finding> {
-    let name = checkup.name();
-    let seen: Seen = match github
-        .client
-        .at_large()
-        .get(&format!("/repos/{repo}"))
-        .await
-    {
-        Ok(seen) => seen,
-        Err(ForgeError::NotFound(_)) => {
-            let hint = "give our account write access to it, or take it out of `repos`";
-            return vec![Finding::fail(name, format!("we cannot see {repo}"), hint)];
-        }
-        Err(error) => return vec![unasked(&name, &format!("look at {repo}"), &error)],
-    };
-    let mut findings = vec![judge(&name, repo, &seen)];
-    if seen.may_see_hooks() {
-        let path = format!("/repos/{repo}/hooks?per_page=100");
-        match github.client.at_large().list::<Hook>(&path).await {
-            Ok(hooks) => findings.push(delivers(checkup, repo, &hooks)),
-            // The right to see hooks is one we do not need otherwise.
-            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => {}
-            Err(error) => {
-                findings.push(unasked(&name, &format!("list the hooks of {repo}"), &error))
-            }
-        }
-    }
-    findings
-}
-
-fn judge(name: &str, repo: &str, seen: &Seen) -> Finding {
-    if seen.archived.0 == Some(true) {
-        let what = format!("{repo} is archived: nothing can be written there");
-        return Finding::warn(name, what, "unarchive it, or take it out of `repos`");
-    }
-    if seen.may_push() {
-        return Finding::ok(name, format!("we may write in {repo}"));
-    }
-    let what = format!("we may read {repo} and not write: no note, no status, no ledger");
-    Finding::fail(name, what, "give our account the role `write` in it")
-}
-
-fn matching(name: &str, pattern: &str, seen: &[Seen]) -> Finding {
-    let fits = |it: &&Seen| is_named_by(&it.name(), pattern);
-    let (writable, other): (Vec<&Seen>, Vec<&Seen>) =
-        seen.iter().filter(fits).partition(|it| it.may_push());
-    if writable.is_empty() && other.is_empty() {
-        let what = format!("no repository that we can see is named by `{pattern}`");
-        let hint = "give our account write access to one, or mend `repos`";
-        return Finding::warn(name, what, hint);
-    }
-    if other.is_empty() {
-        let what = match writable.len() {
-            1 => format!(
-                "we may write in {}, named by `{pattern}`",
-                writable[0].name()
-            ),
-            all => format!("we may write in all {all} repositories named by `{pattern}`"),
-        };
-        return Finding::ok(name, what);
-    }
-    let mut names: Vec<String> = other.iter().map(|it| it.name()).take(MOST_NAMES).collect();
-    if other.len() > MOST_NAMES {
-        names.push(format!("{} more", other.len() - MOST_NAMES));
-    }
-    let what = format!(
-        "of those named by `{pattern}` we may not write in {}",
-        names.join(", ")
-    );
-    let hint = "give our account the role `write` there, or make the pattern narrower";
-    Finding::warn(name, what, hint)
-}
-
-fn delivers(checkup: &Checkup, repo: &str, hooks: &[Hook]) -> Finding {
-    let wanted = checkup.hook.as_str();
-    let here = |it: &&Hook| {
-        let url = it.config["url"].as_str().unwrap_or_default();
-        url.trim_end_matches('/').starts_with(wanted) && it.active.0 != Some(false)
-    };
-    let name = checkup.name();
-    let Some(hook) = hooks.iter().find(here) else {
-        let what = format!("no active webhook of {repo} delivers to {wanted}");
-        let hint = "add one under Settings → Webhooks with one of our webhook secrets, or at the organization";
-        return Finding::warn(name, what, hint);
-    };
-    match hook.last_response["code"].as_u64() {
-        Some(code) if !(200..300).contains(&code) => {
-            let what = format!("the last delivery of {repo} was answered {code}");
-            let hint = match code {
-                401 => "give the webhook a secret that stands in one of `webhook_secret_files`",
-                _ => "look at Recent Deliveries under Settings → Webhooks",
-            };
-            Finding::fail(name, what, hint)
-        }
-        Some(_) | None => Finding::ok(name, format!("{repo} delivers to {wanted}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::finding::Level;
-    use serde_json::json;
-
-    fn seen(name: &str, push: bool) -> Seen {
-        let answer = json!({"full_name": name, "permissions": {"admin": false, "push": push}});
-        serde_json::from_value(answer).unwrap()
-    }
-
-    #[test]
-    fn a_pattern_tells_where_we_may_not_write() {
-        let all = [
-            seen("acme/a", true),
-            seen("acme/b", false),
-            seen("evil/a", false),
-        ];
-        let found = matching("github.com", "acme/*", &all);
-        assert_eq!(found.level, Level::Warn);
-        assert!(
-            found.what.ends_with("we may not write in acme/b"),
-            "{}",
-            found.what
-        );
-        assert_eq!(matching("github.com", "acme/*", &all[..1]).level, Level::Ok);
-        let none = matching("github.com", "acme/x*", &all);
-        assert!(none.what.contains("no repository"), "{}", none.what);
-    }
-
-    #[test]
-    fn a_repository_we_may_only_read_fails_and_an_archived_one_is_told() {
-        assert_eq!(judge("x", "acme/a", &seen("acme/a", true)).level, Level::Ok);
-        assert_eq!(
-            judge("x", "acme/a", &seen("acme/a", false)).level,
-            Level::Fail
-        );
-        let archived: Seen = serde_json::from_value(json!({"archived": true})).unwrap();
-        assert_eq!(judge("x", "acme/a", &archived).level, Level::Warn);
-    }
+    Some(Finding::fail(name, what, hint))
 }

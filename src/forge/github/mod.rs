@@ -1,51 +1,57 @@
 //! GitHub, and GitHub Enterprise Server.
 
-mod api;
 mod app;
 pub(super) mod check;
-mod client;
-mod comments;
-mod credentials;
-mod refusal;
-mod signature;
-mod statuses;
 pub mod webhook;
 mod wire;
 
-use anyhow::{Context, anyhow};
+use std::sync::Arc;
+
+use anyhow::Context;
 use async_trait::async_trait;
 use http::Method;
 use jiff::Timestamp;
+use secrecy::SecretString;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 use url::Url;
 
-use crate::core::config::server::ForgeOptions;
+use crate::core::config::server::{Account, ForgeOptions};
 use crate::core::effect::{Reaction, Status};
 use crate::core::ids::{Actor, CommentId, ForgeHost, Pull, PullNumber, Repo, Sha};
+use crate::core::lost::Changes;
 use crate::core::person::{Review, Role};
 use crate::core::remote::Remote;
-use crate::core::rollout::pull::{PullDetails, PullState};
-use crate::forge::github::client::Client;
-use crate::forge::github::comments::Notes;
-use crate::forge::github::credentials::{Credentials, for_git};
-use crate::forge::marker;
-use crate::forge::{Connection, Forge, ForgeError, Limits};
+use crate::core::rollout::pull::PullDetails;
+use crate::forge::client::api::Api;
+use crate::forge::client::comments::{self, Notes};
+use crate::forge::client::token::Token;
+use crate::forge::client::{Client, Dialect, Paging, Right, changes, pulls, statuses};
+use crate::forge::github::app::App;
+use crate::forge::wire::Pull as WirePull;
+use crate::forge::{Clock, Connection, Forge, ForgeError, Limits, marker};
 
-const LIMITS: Limits = Limits {
-    note_chars: 65_536 - marker::NOTE_CHARS,
-    status_chars: 140,
-    reviews_name_commits: true,
-    swallows_bare_commands: false,
-    name: "github",
+const DIALECT: Dialect = Dialect {
+    limits: Limits {
+        note_chars: 65_536 - marker::NOTE_CHARS,
+        status_chars: 140,
+        reviews_name_commits: true,
+        swallows_bare_commands: false,
+        name: "github",
+    },
+    paging: Paging::Linked,
+    pages_comments: true,
+    changed_pulls: "state=all&sort=updated&direction=desc",
+    comments: "sort=created&direction=asc&",
+    newest_statuses: "per_page=100",
 };
 
 /// A GitHub instance, spoken to as one account.
 pub struct GitHub {
     client: Client,
+    /// None when the account is a user.
+    app: Option<Arc<App>>,
     host: ForgeHost,
     url: Url,
-    me: OnceCell<Actor>,
     notes: Notes,
 }
 
@@ -58,40 +64,44 @@ impl GitHub {
             http,
             clock,
         } = connection;
-        let credentials = Credentials::new(&options.account, &secret, clock)
+        let app = app_of(&options.account, &secret, clock)
             .with_context(|| format!("cannot speak to {host}"))?;
+        let right: Box<dyn Right> = match &app {
+            Some(app) => Box::new(Arc::clone(app)),
+            None => {
+                Box::new(Token::new(&secret).with_context(|| format!("cannot speak to {host}"))?)
+            }
+        };
+        let api = Api::new(&options.api_url, "application/vnd.github+json", http)?;
         Ok(Self {
-            client: Client::new(&options.api_url, credentials, http)?,
+            client: Client::new(api, &DIALECT, right),
+            app,
             host,
             url: options.url.clone(),
-            me: OnceCell::new(),
             notes: Notes::default(),
         })
     }
+}
 
-    async fn details(&self, pull: &Pull) -> Result<PullDetails, ForgeError> {
-        let read: wire::Pull = self.client.about(&pull.repo).get(&path(pull)).await?;
-        details(&read, pull, &self.host)
+fn app_of(account: &Account, key: &SecretString, clock: Clock) -> anyhow::Result<Option<Arc<App>>> {
+    match account {
+        Account::Token { .. } => Ok(None),
+        Account::App { id, .. } => Ok(Some(Arc::new(App::new(*id, key, clock)?))),
     }
 }
 
 #[async_trait]
 impl Forge for GitHub {
     async fn me(&self) -> Result<Actor, ForgeError> {
-        let ask = || self.client.account();
-        self.me.get_or_try_init(ask).await.cloned()
+        self.client.me().await
     }
 
     async fn pull(&self, pull: &Pull) -> Result<PullDetails, ForgeError> {
-        self.details(pull).await
+        pulls::read(self.client.about(&pull.repo), pull, &self.host).await
     }
 
-    async fn open_pulls(&self, repo: &Repo) -> Result<Vec<PullNumber>, ForgeError> {
-        let name = &repo.name;
-        let path =
-            format!("/repos/{name}/pulls?state=open&sort=created&direction=asc&per_page=100");
-        let pulls: Vec<wire::Pull> = self.client.about(repo).list(&path).await?;
-        Ok(numbers_in(repo, &pulls))
+    async fn changes_since(&self, repo: &Repo, since: Timestamp) -> Result<Changes, ForgeError> {
+        changes::since(self.client.about(repo), repo, since).await
     }
 
     async fn pulls_of_commit(
@@ -99,13 +109,13 @@ impl Forge for GitHub {
         repo: &Repo,
         commit: &Sha,
     ) -> Result<Vec<PullNumber>, ForgeError> {
-        let path = format!("/repos/{}/commits/{commit}/pulls?per_page=100", repo.name);
-        let pulls: Vec<wire::Pull> = self.client.about(repo).list(&path).await?;
-        Ok(numbers_in(repo, &pulls))
+        let path = format!("/repos/{}/commits/{commit}/pulls", repo.name);
+        let found: Vec<WirePull> = self.client.about(repo).list(&path).await?;
+        Ok(pulls::numbers_in(repo, &found))
     }
 
     async fn reviews(&self, pull: &Pull) -> Result<Vec<Review>, ForgeError> {
-        let path = format!("{}/reviews?per_page=100", path(pull));
+        let path = format!("{}/reviews", pulls::path(pull));
         let reviews: Vec<wire::ReviewAnswer> = self.client.about(&pull.repo).list(&path).await?;
         Ok(reviews
             .iter()
@@ -145,19 +155,8 @@ impl Forge for GitHub {
         comment: CommentId,
         reaction: Reaction,
     ) -> Result<(), ForgeError> {
-        let content = match reaction {
-            Reaction::Eyes => "eyes",
-            Reaction::Rocket => "rocket",
-            Reaction::Confused => "confused",
-        };
-        let name = &pull.repo.name;
-        let path = format!("/repos/{name}/issues/comments/{comment}/reactions");
-        let body = json!({ "content": content });
         let line = self.client.about(&pull.repo);
-        match line.write::<Value>(Method::POST, &path, &body).await {
-            Ok(_) | Err(ForgeError::NotFound(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
+        comments::react(line, &pull.repo.name, comment, reaction).await
     }
 
     async fn set_status(
@@ -171,18 +170,11 @@ impl Forge for GitHub {
     }
 
     async fn merge(&self, pull: &Pull, head: &Sha) -> Result<(), ForgeError> {
-        let now = self.details(pull).await?;
-        if now.head != *head {
-            let why = format!(
-                "the head of pull request {} is {} by now",
-                pull.number, now.head
-            );
-            return Err(ForgeError::Forbidden(why));
-        }
-        if matches!(now.state, PullState::Merged { .. }) {
+        let now = self.pull(pull).await?;
+        if !pulls::is_to_merge(&now, head)? {
             return Ok(());
         }
-        let path = format!("{}/merge", path(pull));
+        let path = format!("{}/merge", pulls::path(pull));
         let body = json!({ "sha": head });
         let line = self.client.about(&pull.repo);
         line.write::<Value>(Method::PUT, &path, &body).await?;
@@ -190,12 +182,7 @@ impl Forge for GitHub {
     }
 
     async fn remote(&self, repo: &Repo) -> Result<Remote, ForgeError> {
-        let bearer = self.client.about(repo).bearer().await?;
-        let url = self.url.as_str().trim_end_matches('/');
-        Ok(Remote {
-            url: format!("{url}/{}.git", repo.name),
-            authorization: Some(for_git(&bearer)),
-        })
+        self.client.about(repo).remote(&self.url, repo).await
     }
 
     fn head_ref(&self, number: PullNumber) -> String {
@@ -203,76 +190,7 @@ impl Forge for GitHub {
     }
 
     fn limits(&self) -> Limits {
-        LIMITS
-    }
-}
-
-fn path(pull: &Pull) -> String {
-    format!("/repos/{}/pulls/{}", pull.repo.name, pull.number)
-}
-
-fn incomplete(path: &str) -> ForgeError {
-    ForgeError::Other(anyhow!("{path} answered without what we need of it"))
-}
-
-/// The numbers of those pull requests that are the repository's own: a commit is listed with those of forks too.
-fn numbers_in(repo: &Repo, pulls: &[wire::Pull]) -> Vec<PullNumber> {
-    let own = pulls.iter().filter(|pull| {
-        let base = pull.base.0.as_ref().and_then(|it| it.repo.0.as_ref()?.id());
-        base == Some(repo.id)
-    });
-    own.filter_map(|it| Some(PullNumber(it.number.0?.0)))
-        .collect()
-}
-
-/// A pull request in our words; not found when the name it was asked by is another repository's by now.
-fn details(read: &wire::Pull, asked: &Pull, host: &ForgeHost) -> Result<PullDetails, ForgeError> {
-    let base = read.base.0.as_ref();
-    let repo = base.and_then(|it| it.repo.0.as_ref()?.repo(host));
-    if let Some(repo) = &repo
-        && repo.id != asked.repo.id
-    {
-        let what = format!(
-            "pull request {} of repository {}",
-            asked.number, asked.repo.id
-        );
-        return Err(ForgeError::NotFound(what));
-    }
-    known(read, asked.number, repo).ok_or_else(|| incomplete(&path(asked)))
-}
-
-fn known(read: &wire::Pull, number: PullNumber, repo: Option<Repo>) -> Option<PullDetails> {
-    let head = read.head.0.as_ref()?;
-    Some(PullDetails {
-        pull: Pull {
-            repo: repo?,
-            number,
-        },
-        title: read.title.0.clone().unwrap_or_default(),
-        url: read.html_url.0.clone().unwrap_or_default(),
-        author: read
-            .user
-            .0
-            .as_ref()
-            .and_then(wire::User::actor)
-            .unwrap_or_else(wire::ghost),
-        head: head.sha.0.clone()?,
-        head_repo: head.repo.0.as_ref().and_then(wire::Repository::id),
-        target: read.base.0.as_ref()?.r#ref.0.clone()?,
-        is_draft: read.draft.0.unwrap_or_default(),
-        state: state(read)?,
-    })
-}
-
-fn state(read: &wire::Pull) -> Option<PullState> {
-    if read.merged.0 == Some(true) {
-        let commit = read.merge_commit_sha.0.clone();
-        return Some(PullState::Merged { commit });
-    }
-    match read.state.0.as_deref()? {
-        "open" => Some(PullState::Open),
-        "closed" => Some(PullState::Closed),
-        _ => None,
+        DIALECT.limits
     }
 }
 

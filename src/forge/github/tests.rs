@@ -8,9 +8,10 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::core::config::server::{Account, ForgeKind};
+use crate::core::config::server::ForgeKind;
 use crate::core::effect::{StatusContext, StatusState};
 use crate::core::ids::{Login, RepoId, RepoName, UserId};
+use crate::core::rollout::pull::PullState;
 
 const TOKEN: &str = "ghp_hunter2";
 
@@ -193,10 +194,47 @@ async fn a_list_is_read_to_its_last_page() {
         _ => page(3, None),
     })
     .await;
-    let numbers = server.github.open_pulls(&pull().repo).await.unwrap();
+    let numbers = server
+        .github
+        .pulls_of_commit(&pull().repo, &sha('1'))
+        .await
+        .unwrap();
     let expected: Vec<_> = (1..7).map(PullNumber).collect();
     assert_eq!(numbers, expected);
     assert_eq!(server.seen()[2], "GET /api/v3/repositories/7/pulls?page=3");
+}
+
+#[tokio::test]
+async fn of_what_changed_no_page_is_read_after_what_is_older() {
+    let since: Timestamp = "2026-11-30T20:15:00.5Z".parse().unwrap();
+    let listed = |number: u64, second: u64| {
+        let repo = json!({"id": 7, "full_name": "acme/infra"});
+        json!({
+            "number": number, "state": "closed", "merged_at": "2026-11-30T20:00:00Z",
+            "updated_at": format!("2026-11-30T20:15:{second:02}Z"),
+            "head": {"sha": "a".repeat(40), "ref": "deepen", "repo": repo},
+            "base": {"ref": "main", "repo": repo},
+        })
+    };
+    let server = Scripted::new(move |_, line| {
+        let next = r#"</api/v3/repositories/7/pulls?page=2>; rel="next""#;
+        match line.contains("/pulls?") {
+            true => Answer(
+                200,
+                vec![("link", next.to_owned())],
+                json!([listed(3, 9), {"number": 9}, listed(2, 0), {"updated_at": "2026-11-30T20:14:59Z"}]),
+            ),
+            false => ok(json!([])),
+        }
+    })
+    .await;
+    let changes = server.github.changes_since(&pull().repo, since).await;
+    let pulls = changes.unwrap().pulls.into_iter().map(|it| it.details);
+    let found: Vec<_> = pulls.map(|it| (it.pull.number.0, it.state)).collect();
+    let merged = PullState::Merged { commit: None };
+    assert_eq!(found, [(3, merged.clone()), (2, merged)]);
+    assert_eq!(server.seen().len(), 2);
+    assert!(server.seen()[1].contains("since=2026-11-30T20:15:00Z"));
 }
 
 #[tokio::test]
@@ -204,7 +242,11 @@ async fn a_next_page_elsewhere_is_refused_and_never_asked() {
     let stranger = Scripted::new(|_, _| page(2, None)).await;
     let next = format!("{}repositories/7/pulls?page=2", stranger.base());
     let server = Scripted::new(move |_, _| page(1, Some(&next))).await;
-    let refused = server.github.open_pulls(&pull().repo).await.unwrap_err();
+    let refused = server
+        .github
+        .pulls_of_commit(&pull().repo, &sha('1'))
+        .await
+        .unwrap_err();
     assert!(refused.to_string().contains("next page"), "{refused}");
     assert_eq!(stranger.seen(), [""; 0]);
 }

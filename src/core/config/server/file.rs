@@ -20,7 +20,11 @@ use crate::core::ids::ForgeHost;
 /// The server file's usual name.
 pub const FILE: &str = "tidegate-server.yml";
 
-pub(super) const FORGE_KINDS: [(&str, ForgeKind); 1] = [("github", ForgeKind::GitHub)];
+pub(super) const FORGE_KINDS: [(&str, ForgeKind); 3] = [
+    ("github", ForgeKind::GitHub),
+    ("forgejo", ForgeKind::Forgejo),
+    ("gitea", ForgeKind::Forgejo),
+];
 pub(super) const EXECUTOR_KINDS: [(&str, ExecutorKind); 1] = [("local", ExecutorKind::Local)];
 
 const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -144,13 +148,14 @@ fn read_forges(reader: &mut Reader, at: &At) -> Option<Vec<ForgeOptions>> {
 
 fn read_forge(reader: &mut Reader, at: &At) -> Option<ForgeOptions> {
     let keys = reader.section(at, &FORGE);
-    let kind = reader.need(&keys, "kind", "write `kind: github`", |reader, at| {
+    let hint = "write `kind: github` or `kind: forgejo`";
+    let kind = reader.need(&keys, "kind", hint, |reader, at| {
         reader.word(at, &FORGE_KINDS)
     });
     let hint = "give the address people open, such as `https://github.com`";
     let url = reader.need(&keys, "url", hint, read_forge_url);
     let api_url = reader.get(&keys, "api_url", read_url);
-    let account = read_account(reader, &keys);
+    let account = read_account(reader, &keys, kind);
     let hint = "name a file with the webhook secret; unsigned deliveries are never accepted";
     let secrets = reader.need(&keys, "webhook_secret_files", hint, read_secret_files);
     let repos = reader.get(&keys, "repos", read_repos);
@@ -166,11 +171,15 @@ fn read_forge(reader: &mut Reader, at: &At) -> Option<ForgeOptions> {
 }
 
 /// A token, or an app with its key; not both, since one of them would be left unused.
-fn read_account(reader: &mut Reader, keys: &Section) -> Option<Account> {
+fn read_account(reader: &mut Reader, keys: &Section, kind: Option<ForgeKind>) -> Option<Account> {
     if keys.get("app_id").is_none() && keys.get("app_key_file").is_none() {
         let hint = "name a file with the access token of the account tidegate acts as, or give `app_id` and `app_key_file`";
         let file = reader.need(keys, "token_file", hint, read_path);
         return file.map(|file| Account::Token { file });
+    }
+    if let (Some(ForgeKind::Forgejo), Some(at)) = (kind, keys.get("app_id")) {
+        let hint = "give a `token_file` with the access token of the account tidegate acts as";
+        return reader.wrong(at, "is there, and Forgejo and Gitea have no apps", hint);
     }
     if let Some(at) = keys.get("token_file") {
         let what = "is there beside `app_id` or `app_key_file`";
@@ -209,6 +218,7 @@ fn api_of(kind: ForgeKind, url: &Url) -> Url {
             format!("https://api.{host}")
         }
         (ForgeKind::GitHub, _) => format!("{}/api/v3", url.as_str().trim_end_matches('/')),
+        (ForgeKind::Forgejo, _) => format!("{}/api/v1", url.as_str().trim_end_matches('/')),
     };
     Url::parse(&text).expect("a URL with a longer path is a URL")
 }
@@ -390,6 +400,21 @@ mod tests {
             "https://git.acme.example:8443/api/v3"
         );
         assert_eq!(forge.host().as_str(), "git.acme.example:8443");
+    }
+
+    #[test]
+    fn forgejo_has_its_api_beside_its_pages_by_either_name() {
+        for kind in ["forgejo", "gitea"] {
+            let text = SMALLEST
+                .replace("kind: github", &format!("kind: {kind}"))
+                .replace("https://github.com", "https://git.acme.example/forge/");
+            let forge = &read(FILE, &text).unwrap().forges[0];
+            let api = "https://git.acme.example/forge/api/v1";
+            assert_eq!(
+                (forge.kind, forge.api_url.as_str()),
+                (ForgeKind::Forgejo, api)
+            );
+        }
     }
 
     #[test]

@@ -67,17 +67,21 @@ pub(in crate::core::config) const KEYS: Keys = Keys {
 
 pub(super) const FORGE: Keys = Keys {
     read: &[
-        Known::needed("kind", Shape::Words(|| names(&FORGE_KINDS)), "`github`"),
+        Known::needed(
+            "kind",
+            Shape::Words(|| names(&FORGE_KINDS)),
+            "`github`, `forgejo`, or `gitea`, which is the same as `forgejo`",
+        ),
         Known::needed(
             "url",
             URL,
-            "`https://github.com`, or your GitHub Enterprise Server",
+            "`https://github.com`, or your own GitHub Enterprise Server, Forgejo or Gitea",
         ),
         Known::new(
             "api_url",
             URL,
             "from `url`",
-            "`https://api.github.com`, or `<url>/api/v3`",
+            "`https://api.github.com`, `<url>/api/v3`, or Forgejo's `<url>/api/v1`",
         ),
         Known::new(
             "token_file",

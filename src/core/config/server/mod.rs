@@ -39,6 +39,9 @@ pub struct ServerOptions {
 #[serde(rename_all = "lowercase")]
 pub enum ForgeKind {
     GitHub,
+    /// Also Gitea, which speaks alike.
+    #[serde(alias = "gitea")]
+    Forgejo,
 }
 
 /// One forge instance.
@@ -47,7 +50,8 @@ pub struct ForgeOptions {
     pub kind: ForgeKind,
     /// The address people open, such as `https://github.com`.
     pub url: Url,
-    /// The API's address: `https://api.github.com`, or `https://<host>/api/v3` (the default away from github.com).
+    /// The API's address: `https://api.github.com`, `https://<host>/api/v3` away from it, or Forgejo's
+    /// `https://<host>/api/v1`.
     pub api_url: Url,
     /// As whom we act there.
     pub account: Account,

@@ -7,9 +7,10 @@ use serde::Deserialize;
 use crate::core::finding::Finding;
 use crate::forge::ForgeError;
 use crate::forge::check::Checkup;
-use crate::forge::github::api::{Api, Call};
+use crate::forge::client::api::{Api, Call};
 use crate::forge::github::app::App;
-use crate::forge::github::wire::{self, Maybe};
+use crate::forge::github::wire;
+use crate::forge::wire::{Maybe, User};
 
 /// What we do, in GitHub's words; the manifest asks for the same.
 const RIGHTS: [(&str, &str); 5] = [
@@ -187,7 +188,7 @@ async fn installations(app: &App, api: &Api, name: &str) -> Finding {
         }
     };
     let judged = |it: &wire::Installation| {
-        let account = it.account.0.as_ref().and_then(wire::User::actor);
+        let account = it.account.0.as_ref().and_then(User::actor);
         let account = account.map_or_else(|| "an account".to_owned(), |it| it.login.to_string());
         judge(name, &account, it)
     };

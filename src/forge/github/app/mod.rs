@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use async_trait::async_trait;
 use http::{Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use jsonwebtoken::EncodingKey;
@@ -21,8 +22,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
 use crate::core::ids::{Actor, Repo, RepoId};
-use crate::forge::github::api::{Answer, Api, Call};
-use crate::forge::github::{incomplete, wire};
+use crate::forge::client::Right;
+use crate::forge::client::api::{Answer, Api, Call};
+use crate::forge::github::wire::{Installation, InstallationToken};
+use crate::forge::wire::{self, incomplete};
 use crate::forge::{Clock, ForgeError};
 
 /// A token is made anew this long before it ends, so that whoever gets it can finish what they do with it.
@@ -62,7 +65,7 @@ impl App {
     }
 
     /// A token for a repository that is good for some minutes at least.
-    pub(super) async fn token(&self, api: &Api, repo: &Repo) -> Result<SecretString, ForgeError> {
+    async fn token(&self, api: &Api, repo: &Repo) -> Result<SecretString, ForgeError> {
         let slot = self.slot(repo.id);
         let mut held = slot.lock().await;
         if let Some(held) = held.as_ref().filter(|it| (self.clock)() < it.until) {
@@ -75,29 +78,18 @@ impl App {
     }
 
     /// Gives a token up that the forge does not accept; whoever made another meanwhile keeps it.
-    pub(super) async fn give_up(&self, repo: &Repo, refused: &SecretString) {
+    async fn give_up(&self, repo: &Repo, refused: &SecretString) {
         let slot = self.slot(repo.id);
         let mut held = slot.lock().await;
         let is_refused = |it: &mut Held| it.token.expose_secret() == refused.expose_secret();
         held.take_if(is_refused);
     }
 
-    /// The app's own account, `<slug>[bot]`.
-    pub(super) async fn account(&self, api: &Api) -> Result<Actor, ForgeError> {
-        let app: wire::App = self.ask(api, Call::get("/app")).await?;
-        let slug = app.slug.0.ok_or_else(|| incomplete("/app"))?;
-        let token = self.any_token(api).await?;
-        let path = format!("/users/{slug}%5Bbot%5D");
-        let answer = api.call_patiently(&Call::get(&path), &token).await?;
-        let user: wire::User = answer.check(&path)?.parse(&path)?;
-        user.actor().ok_or_else(|| incomplete(&path))
-    }
-
     /// A token that may read what everybody may, of whichever installation there is.
-    pub(super) async fn any_token(&self, api: &Api) -> Result<SecretString, ForgeError> {
+    async fn any_token(&self, api: &Api) -> Result<SecretString, ForgeError> {
         let path = "/app/installations?per_page=100";
-        let all: Vec<wire::Installation> = self.ask(api, Call::get(path)).await?;
-        let id = all.iter().find_map(wire::Installation::active_id);
+        let all: Vec<Installation> = self.ask(api, Call::get(path)).await?;
+        let id = all.iter().find_map(Installation::active_id);
         let id = id.ok_or_else(|| {
             let why = "the app is installed nowhere, or everywhere suspended: install it on the account that owns the repositories";
             ForgeError::Forbidden(why.to_owned())
@@ -131,7 +123,7 @@ impl App {
     /// The installation that holds a repository, as the forge says at this moment.
     async fn installation(&self, api: &Api, repo: &Repo) -> Result<u64, ForgeError> {
         let path = format!("/repos/{}/installation", repo.name);
-        let found: wire::Installation = match self.ask(api, Call::get(&path)).await {
+        let found: Installation = match self.ask(api, Call::get(&path)).await {
             Err(ForgeError::NotFound(_)) => {
                 let why = format!(
                     "the app is not installed on {}: add the repository on the app's installation page",
@@ -194,6 +186,33 @@ impl App {
     }
 }
 
+#[async_trait]
+impl Right for Arc<App> {
+    async fn bearer(&self, api: &Api, repo: Option<&Repo>) -> Result<SecretString, ForgeError> {
+        match repo {
+            Some(repo) => self.token(api, repo).await,
+            None => self.any_token(api).await,
+        }
+    }
+
+    async fn gave_up(&self, repo: Option<&Repo>, refused: &SecretString) -> bool {
+        let Some(repo) = repo else { return false };
+        self.give_up(repo, refused).await;
+        true
+    }
+
+    /// The app's own account, `<slug>[bot]`.
+    async fn account(&self, api: &Api) -> Result<Actor, ForgeError> {
+        let app: crate::forge::github::wire::App = self.ask(api, Call::get("/app")).await?;
+        let slug = app.slug.0.ok_or_else(|| incomplete("/app"))?;
+        let token = self.any_token(api).await?;
+        let path = format!("/users/{slug}%5Bbot%5D");
+        let answer = api.call_patiently(&Call::get(&path), &token).await?;
+        let user: wire::User = answer.check(&path)?.parse(&path)?;
+        user.actor().ok_or_else(|| incomplete(&path))
+    }
+}
+
 fn post<'a>(path: &'a str, body: &'a Value) -> Call<'a> {
     Call {
         method: Method::POST,
@@ -203,7 +222,7 @@ fn post<'a>(path: &'a str, body: &'a Value) -> Call<'a> {
 }
 
 fn token_of(path: &str, answer: &Answer) -> Result<(SecretString, Timestamp), ForgeError> {
-    let made: wire::InstallationToken = answer.parse(path)?;
+    let made: InstallationToken = answer.parse(path)?;
     let token = made.token.0.filter(|it| !it.is_empty());
     let ends = made.expires_at.0.map(|it| it.0);
     let (token, ends) = token.zip(ends).ok_or_else(|| incomplete(path))?;

@@ -169,6 +169,22 @@ fn a_body_that_was_written_anew_is_unsigned() {
 }
 
 #[test]
+fn what_forgejo_or_gitea_sent_under_our_names_is_refused_with_what_to_do() {
+    let body = br#"{"zen": "x"}"#;
+    for own in ["x-forgejo-event", "x-gitea-event"] {
+        let mut headers = headers("push", body);
+        headers.insert(own, HeaderValue::from_static("push"));
+        let refused = ForgeKind::GitHub
+            .read(&headers, body, &forge(&["acme/*"]))
+            .unwrap_err();
+        assert!(
+            refused.to_string().contains("/webhooks/forgejo"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
 fn a_delivery_keeps_the_forges_own_id() {
     let delivery = deliver("ping", &json!({})).unwrap();
     assert_eq!(delivery.id.as_str(), "d-1");

@@ -10,6 +10,8 @@ use anyhow::Context;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::sandbox::model::hook::Dialect;
+
 /// The two logs in the sandbox's folder. No header is in them, and no hook's secret.
 pub(crate) struct Journal {
     requests: Mutex<File>,
@@ -32,6 +34,7 @@ pub(crate) struct RequestLine<'a> {
 pub(crate) struct DeliveryLine<'a> {
     pub(crate) id: &'a str,
     pub(crate) hook: u64,
+    pub(crate) forge: Dialect,
     pub(crate) event: &'a str,
     pub(crate) action: Option<&'a str>,
     /// None: the receiver could not be reached.

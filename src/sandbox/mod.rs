@@ -1,7 +1,7 @@
 //! A small forge on this machine over real git that speaks the forges' APIs; used by `cli` and tests only.
 //!
-//! State stands in the middle (`model`, changed by `acts`, kept by `desk`); a dialect per forge (`github`) puts it into
-//! that forge's words at the door and in webhooks. Bytes of git are git's (`bare`, `crate::git::backend`).
+//! State stands in the middle (`model`, changed by `acts`, kept by `desk`); a dialect per forge (`github`, `forgejo`)
+//! puts it into that forge's words at the door and in webhooks; what their APIs share is `api`. Bytes of git are git's (`bare`, `crate::git::backend`).
 //!
 //! # Why one document
 //!
@@ -10,10 +10,12 @@
 //! deliveries) has files of its own, written before the document names them.
 
 mod acts;
+mod api;
 mod bare;
 mod courier;
 mod desk;
 mod door;
+mod forgejo;
 mod github;
 mod journal;
 mod model;
@@ -31,7 +33,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-pub use crate::sandbox::seed::{Seed, SeedApp, SeedHook, SeedRepo, SeedUser};
+pub use crate::sandbox::model::hook::Dialect;
+pub use crate::sandbox::seed::{Seed, SeedApp, SeedHook, SeedRepo, SeedTeam, SeedUser};
 
 use crate::core::ids::RepoId;
 use crate::sandbox::acts::Denied;

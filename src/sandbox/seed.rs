@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use crate::core::ids::{Login, RepoName, UserId};
 use crate::core::person::Role;
+use crate::sandbox::forgejo;
 use crate::sandbox::model::account::{Account, AccountKind, Token};
 use crate::sandbox::model::hook::{Dialect, Hook, Subject};
-use crate::sandbox::model::repo::Repo;
+use crate::sandbox::model::repo::{Repo, Team};
 use crate::sandbox::model::{Document, REPO_FIRST_BRANCH};
 
 /// A sandbox's first users and repositories, as JSON.
@@ -50,7 +51,7 @@ pub struct SeedApp {
 }
 
 /// A user and the token they sign in with.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeedUser {
     pub login: String,
@@ -58,7 +59,13 @@ pub struct SeedUser {
     pub email: Option<String>,
     #[serde(default)]
     pub is_bot: bool,
+    /// Whether they administer the whole sandbox.
+    #[serde(default)]
+    pub is_admin: bool,
     pub token: String,
+    /// What the token is good for in Forgejo's API, such as `write:issue`; everything when none is given.
+    #[serde(default)]
+    pub scopes: Vec<String>,
 }
 
 impl std::fmt::Debug for SeedUser {
@@ -68,7 +75,7 @@ impl std::fmt::Debug for SeedUser {
 }
 
 /// An empty repository. Its owner is one of the users, or else an organization made for it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeedRepo {
     /// `owner/name`.
@@ -76,18 +83,34 @@ pub struct SeedRepo {
     /// Logins, and what each may do: `none`, `read`, `write` or `admin`.
     #[serde(default)]
     pub collaborators: BTreeMap<String, String>,
+    /// By name.
+    #[serde(default)]
+    pub teams: BTreeMap<String, SeedTeam>,
     #[serde(default)]
     pub is_public: bool,
     #[serde(default)]
     pub hooks: Vec<SeedHook>,
 }
 
+/// Some members of the organization that owns a repository, and what they may do in it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeedTeam {
+    /// `read`, `write` or `admin`.
+    pub role: String,
+    /// Logins.
+    pub members: Vec<String>,
+}
+
 /// Where a repository's events are sent.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeedHook {
     pub url: String,
     pub secret: String,
+    /// In which forge's words: `github` when nothing is said.
+    #[serde(default)]
+    pub forge: Dialect,
 }
 
 impl std::fmt::Debug for SeedHook {
@@ -134,6 +157,8 @@ fn add_user(document: &mut Document, seed: &SeedUser, now: Timestamp) -> anyhow:
         },
         email: seed.email.clone(),
         token: Some(Token::of(&seed.token)),
+        scopes: seed.scopes.clone(),
+        is_admin: seed.is_admin,
         created_at: now,
     });
     Ok(())
@@ -144,10 +169,12 @@ fn hook_of(document: &mut Document, of: Subject, seed: &SeedHook, now: Timestamp
     document.hooks.push(Hook {
         id,
         of,
-        dialect: Dialect::GitHub,
+        dialect: seed.forge,
         url: seed.url.clone(),
         secret: seed.secret.clone(),
         is_greeted: false,
+        is_active: true,
+        events: forgejo::heard(&["push", "pull_request"]),
         created_at: now,
     });
 }
@@ -167,6 +194,7 @@ fn add_repo(document: &mut Document, seed: &SeedRepo, now: Timestamp) -> anyhow:
         bail!("the seed names it twice");
     }
     let collaborators = collaborators(document, seed)?;
+    let teams = teams(document, seed)?;
     let owner = owner_of(document, owner, now)?;
     let id = document.next_repo();
     document.repos.push(Repo {
@@ -176,6 +204,7 @@ fn add_repo(document: &mut Document, seed: &SeedRepo, now: Timestamp) -> anyhow:
         is_public: seed.is_public,
         default_branch: REPO_FIRST_BRANCH.to_owned(),
         collaborators,
+        teams,
         parent: None,
         last_number: 0,
         created_at: now,
@@ -189,15 +218,36 @@ fn add_repo(document: &mut Document, seed: &SeedRepo, now: Timestamp) -> anyhow:
 
 fn collaborators(document: &Document, seed: &SeedRepo) -> anyhow::Result<BTreeMap<UserId, Role>> {
     let mut collaborators = BTreeMap::new();
-    for (login, role) in &seed.collaborators {
-        let account = document
-            .account_by_login(login)
-            .with_context(|| format!("its collaborator {login} is not among the users"))?;
-        let role = Role::deserialize(Value::from(role.as_str()))
-            .with_context(|| format!("the role of {login} is none of none, read, write, admin"))?;
-        collaborators.insert(account.id, role);
+    for (login, name) in &seed.collaborators {
+        collaborators.insert(user(document, login)?, role(login, name)?);
     }
     Ok(collaborators)
+}
+
+fn teams(document: &mut Document, seed: &SeedRepo) -> anyhow::Result<Vec<Team>> {
+    let mut teams = Vec::new();
+    for (name, seed) in &seed.teams {
+        let members = seed.members.iter().map(|it| user(document, it));
+        let members = members.collect::<Result<_, _>>()?;
+        teams.push(Team {
+            id: document.next_id(),
+            name: name.clone(),
+            role: role(name, &seed.role)?,
+            members,
+        });
+    }
+    Ok(teams)
+}
+
+fn user(document: &Document, login: &str) -> anyhow::Result<UserId> {
+    let account = document.account_by_login(login);
+    let account = account.with_context(|| format!("{login} is not among the users"))?;
+    Ok(account.id)
+}
+
+fn role(whose: &str, name: &str) -> anyhow::Result<Role> {
+    Role::deserialize(Value::from(name))
+        .with_context(|| format!("the role of {whose} is none of none, read, write, admin"))
 }
 
 fn owner_of(document: &mut Document, login: &str, now: Timestamp) -> anyhow::Result<UserId> {
@@ -211,6 +261,8 @@ fn owner_of(document: &mut Document, login: &str, now: Timestamp) -> anyhow::Res
         kind: AccountKind::Organization,
         email: None,
         token: None,
+        scopes: Vec::new(),
+        is_admin: false,
         created_at: now,
     });
     Ok(id)

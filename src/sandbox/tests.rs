@@ -1,5 +1,6 @@
 //! The sandbox over HTTP, as git, Terraform, API clients and hooks see it.
 
+mod forgejo;
 mod git;
 mod hooks;
 mod pages;
@@ -17,14 +18,16 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Seed, SeedHook, SeedRepo, SeedUser, create, serve};
+use super::{Dialect, Seed, SeedHook, SeedRepo, SeedTeam, SeedUser, create, serve};
 use crate::process::{Program, Ran};
 
 const SECRET: &str = "hook-secret";
 
-/// A sandbox with ada, who writes, grace, who writes too, mallory, who reads, eve, who has no role, and `acme/infra`.
+/// A sandbox with ada, who writes, grace, who writes too, mallory, who reads, root, who
+/// administers it, eve, who has no role, and `acme/infra`.
 struct World {
     dir: TempDir,
+    dialect: Dialect,
     address: String,
     stop: CancellationToken,
     served: JoinHandle<anyhow::Result<()>>,
@@ -37,12 +40,37 @@ impl World {
     }
 
     async fn with_hook(url: Option<String>) -> Self {
+        Self::speaking(Dialect::GitHub, url).await
+    }
+
+    /// One whose API and hook are spoken to in the words of a forge.
+    async fn speaking(dialect: Dialect, hook: Option<String>) -> Self {
+        Self::seeded(dialect, &seed(hook, dialect)).await
+    }
+
+    /// One that speaks as Forgejo, where a team has the repository.
+    async fn with_team(name: &str, team: SeedTeam) -> Self {
+        let mut seed = seed(None, Dialect::Forgejo);
+        seed.repos[0].teams.insert(name.to_owned(), team);
+        Self::seeded(Dialect::Forgejo, &seed).await
+    }
+
+    /// One that speaks as Forgejo, where somebody's token is good for little.
+    async fn with_scopes(login: &str, scopes: &[&str]) -> Self {
+        let mut seed = seed(None, Dialect::Forgejo);
+        let user = seed.users.iter_mut().find(|it| it.login == login).unwrap();
+        user.scopes = scopes.iter().map(|it| (*it).to_owned()).collect();
+        Self::seeded(Dialect::Forgejo, &seed).await
+    }
+
+    async fn seeded(dialect: Dialect, seed: &Seed) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        create(&dir.path().join("sandbox"), &seed(url)).unwrap();
+        create(&dir.path().join("sandbox"), seed).unwrap();
         let (address, stop, served) = start(&dir.path().join("sandbox")).await;
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         Self {
             dir,
+            dialect,
             address,
             stop,
             served,
@@ -58,13 +86,29 @@ impl World {
         (self.address, self.stop, self.served) = start(&self.folder()).await;
     }
 
+    /// Waits until every delivery was tried as often as it ever is.
+    async fn nothing_is_queued(&self) {
+        let url = format!("{}/sandbox/deliveries", self.address);
+        for _ in 0..1000 {
+            let answer = self.http.get(&url).send().await.unwrap();
+            let all: Value = answer.json().await.unwrap();
+            let mut all = all.as_array().unwrap().iter();
+            if all.all(|it| it["is_queued"] == false) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        panic!("a delivery is still queued");
+    }
+
     fn folder(&self) -> PathBuf {
         self.dir.path().join("sandbox")
     }
 
     /// Calls the API about `acme/infra`.
     async fn call(&self, who: &str, method: Method, path: &str, body: Value) -> (u16, Value) {
-        let url = format!("{}/api/v3/repos/acme/infra{path}", self.address);
+        let prefix = self.dialect.prefix();
+        let url = format!("{}{prefix}/repos/acme/infra{path}", self.address);
         let mut request = self.http.request(method, url).bearer_auth(token(who));
         if !body.is_null() {
             request = request.json(&body);
@@ -146,25 +190,32 @@ async fn start(dir: &Path) -> (String, CancellationToken, JoinHandle<anyhow::Res
     (address, stop, served)
 }
 
-fn seed(hook: Option<String>) -> Seed {
+fn seed(hook: Option<String>, dialect: Dialect) -> Seed {
     let user = |login: &str| SeedUser {
         login: login.to_owned(),
-        email: None,
-        is_bot: false,
         token: token(login),
+        ..SeedUser::default()
     };
-    let roles = [("ada", "write"), ("grace", "write"), ("mallory", "read")];
+    let roles = [
+        ("ada", "write"),
+        ("grace", "write"),
+        ("mallory", "read"),
+        ("root", "admin"),
+    ];
     let hook = hook.map(|url| SeedHook {
         url,
         secret: SECRET.to_owned(),
+        forge: dialect,
     });
     Seed {
-        users: ["ada", "grace", "mallory", "eve"].map(user).to_vec(),
+        users: ["ada", "grace", "mallory", "eve", "root"]
+            .map(user)
+            .to_vec(),
         repos: vec![SeedRepo {
             name: "acme/infra".to_owned(),
             collaborators: BTreeMap::from(roles.map(|(it, role)| (it.to_owned(), role.to_owned()))),
-            is_public: false,
             hooks: hook.into_iter().collect(),
+            ..SeedRepo::default()
         }],
         apps: Vec::new(),
     }
@@ -229,7 +280,7 @@ type Spoil = dyn Fn(&mut Seed);
 fn a_seed_that_cannot_be_is_refused_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let refused = |change: &Spoil| {
-        let mut seed = seed(None);
+        let mut seed = seed(None, Dialect::GitHub);
         change(&mut seed);
         format!("{:#}", create(&dir.path().join("new"), &seed).unwrap_err())
     };
@@ -262,7 +313,7 @@ fn a_seed_that_cannot_be_is_refused_with_the_reason() {
 #[test]
 fn a_folder_that_holds_a_sandbox_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    create(dir.path(), &seed(None)).unwrap();
+    create(dir.path(), &seed(None, Dialect::GitHub)).unwrap();
     let again = create(dir.path(), &Seed::default()).unwrap_err();
     assert!(
         again.to_string().contains("holds a sandbox already"),

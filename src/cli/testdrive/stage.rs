@@ -145,6 +145,7 @@ impl Stage {
         let hook = sandbox::SeedHook {
             url: format!("http://{}/webhooks/github", at.server),
             secret: secret.to_owned(),
+            ..sandbox::SeedHook::default()
         };
         sandbox::Seed {
             users: self
@@ -152,9 +153,9 @@ impl Stage {
                 .iter()
                 .map(|(login, token)| sandbox::SeedUser {
                     login: (*login).to_owned(),
-                    email: None,
                     is_bot: *login == "tidegate",
                     token: token.clone(),
+                    ..sandbox::SeedUser::default()
                 })
                 .collect(),
             repos: vec![sandbox::SeedRepo {
@@ -165,6 +166,7 @@ impl Stage {
                     .map(|(login, role)| ((*login).to_owned(), (*role).to_owned()))
                     .collect(),
                 hooks: vec![hook],
+                ..sandbox::SeedRepo::default()
             }],
             apps: Vec::new(),
         }

@@ -6,8 +6,6 @@ use crate::core::ids::RepoId;
 use crate::core::person::Role;
 use crate::sandbox::acts::{Act, Denied};
 use crate::sandbox::model::Document;
-use crate::sandbox::model::happening::What;
-use crate::sandbox::model::hook::{Dialect, Hook, Subject};
 use crate::sandbox::model::repo::Repo;
 
 impl Act<'_> {
@@ -39,6 +37,7 @@ impl Act<'_> {
             id,
             owner: self.actor,
             collaborators: BTreeMap::new(),
+            teams: Vec::new(),
             parent: Some(parent),
             last_number: 0,
             created_at: self.now,
@@ -46,30 +45,5 @@ impl Act<'_> {
             ..original
         });
         Ok(id)
-    }
-
-    /// Adds a hook to a repository; its administrators may.
-    pub(crate) async fn add_hook(
-        &self,
-        repo: RepoId,
-        (url, secret): (String, String),
-    ) -> Result<u64, Denied> {
-        self.sandbox
-            .change(self.now, |document, told| {
-                self.require(document, repo, Role::Admin)?;
-                let hook = document.next_id();
-                document.hooks.push(Hook {
-                    id: hook,
-                    of: Subject::Repo(repo),
-                    dialect: Dialect::GitHub,
-                    url,
-                    secret,
-                    is_greeted: true,
-                    created_at: self.now,
-                });
-                told.push(self.happening(repo, What::HookMade { hook }));
-                Ok(hook)
-            })
-            .await
     }
 }

@@ -3,6 +3,7 @@
 mod app;
 mod find;
 mod fork;
+mod hook;
 mod merge;
 mod open;
 mod push;
@@ -11,6 +12,7 @@ mod talk;
 
 use jiff::Timestamp;
 
+pub(crate) use crate::sandbox::acts::hook::NewHook;
 pub(crate) use crate::sandbox::acts::merge::{MergeMethod, Merging};
 pub(crate) use crate::sandbox::acts::open::{NewPull, find_head};
 pub(crate) use crate::sandbox::acts::revise::Revision;

@@ -123,6 +123,7 @@ impl Act<'_> {
             },
             size: look.size,
             is_mergeable: look.is_mergeable,
+            is_checked: false,
             merge: None,
             created_at: self.now,
             updated_at: self.now,

@@ -20,8 +20,8 @@ struct Turn {
 }
 
 enum To {
-    /// Its head moved.
-    Moved(Box<Look>),
+    /// Its head moved, and what it changes is what it changed before, or not.
+    Moved { look: Box<Look>, is_same: bool },
     /// Its base moved, and it merges, or does not, as it is now.
     Mergeable(bool),
     /// A push brought it into its base.
@@ -125,7 +125,7 @@ impl Act<'_> {
             Some(_) if is_head => {
                 let head = (repo, push.branch.as_str());
                 match self.look(pull.key, head, &pull.base.branch).await {
-                    Ok(look) => To::Moved(Box::new(look)),
+                    Ok(look) => self.after_head_moved(pull, look).await?,
                     // The new head shares no history with its base, or the base is gone.
                     Err(Denied::Invalid(_)) => To::Closed,
                     Err(denied) => return Err(denied),
@@ -135,6 +135,16 @@ impl Act<'_> {
             None | Some(_) => return Ok(None),
         };
         Ok(Some(Turn { key: pull.key, to }))
+    }
+
+    async fn after_head_moved(&self, pull: &Pull, look: Look) -> Result<To, Denied> {
+        let (before, after) = ((&pull.base.sha, &pull.head.sha), (&look.base, &look.head));
+        let shelf = &self.sandbox.shelf;
+        let is_same = shelf.is_same_change(pull.key.repo, before, after).await?;
+        Ok(To::Moved {
+            look: Box::new(look),
+            is_same,
+        })
     }
 
     async fn after_base_moved(&self, pull: &Pull, tip: &Sha) -> Result<To, Denied> {
@@ -158,10 +168,14 @@ impl Act<'_> {
                 pull.is_mergeable = is_mergeable;
                 return Ok(None);
             }
-            To::Moved(look) => {
+            To::Moved { look, is_same } => {
                 let before = pull.head.sha.clone();
+                let head = look.head.clone();
                 see(pull, *look);
-                What::PullPushed { pull: key, before }
+                pull.updated_at = self.now;
+                age_reviews(document, key, (&head, is_same));
+                let what = What::PullPushed { pull: key, before };
+                return Ok(Some(self.happening(key.repo, what)));
             }
             To::Merged(commit) => {
                 self.close_merged(pull, &commit);
@@ -175,5 +189,16 @@ impl Act<'_> {
         };
         pull.updated_at = self.now;
         Ok(Some(self.happening(key.repo, what)))
+    }
+}
+
+/// Marks the verdicts on a pull request that are about another change than its new head's.
+fn age_reviews(document: &mut Document, key: PullKey, (head, is_same): (&Sha, bool)) {
+    let reviews = document.reviews.iter_mut();
+    for review in reviews.filter(|it| it.pull == key && it.is_verdict()) {
+        review.is_stale |= !is_same;
+        if review.commit == *head {
+            review.is_stale = false;
+        }
     }
 }

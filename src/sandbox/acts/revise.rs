@@ -119,4 +119,5 @@ pub(crate) fn see(pull: &mut Pull, look: Look) {
     pull.base.sha = look.base;
     pull.size = look.size;
     pull.is_mergeable = look.is_mergeable;
+    pull.is_checked = false;
 }

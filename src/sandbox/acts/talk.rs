@@ -155,17 +155,27 @@ impl Act<'_> {
                     | Verdict::Commented
                     | Verdict::Dismissed => {}
                 }
-                let commit = new.commit.unwrap_or_else(|| pull.head.sha.clone());
+                let head = pull.head.sha.clone();
+                let commit = new.commit.unwrap_or_else(|| head.clone());
+                let may_write = document.repo(key.repo).role(self.actor) >= Role::Write;
                 let id = document.next_id();
-                document.reviews.push(Review {
+                let mut review = Review {
                     id,
                     pull: key,
                     author: self.actor,
                     body: new.body,
                     verdict: new.verdict,
+                    is_dismissed: false,
+                    is_official: false,
+                    is_stale: commit != head,
                     commit,
                     at: self.now,
-                });
+                };
+                if review.is_verdict() {
+                    review.is_official = may_write;
+                    self.retire_reviews(document, key);
+                }
+                document.reviews.push(review);
                 pull_mut(document, key)?.updated_at = self.now;
                 let what = What::Reviewed {
                     pull: key,
@@ -177,6 +187,13 @@ impl Act<'_> {
             .await
     }
 
+    /// Lets the actor's earlier reviews of a pull request count no more.
+    fn retire_reviews(&self, document: &mut Document, key: PullKey) {
+        let earlier = document.reviews.iter_mut();
+        let earlier = earlier.filter(|it| it.pull == key && it.author == self.actor);
+        earlier.for_each(|it| it.is_official = false);
+    }
+
     /// Takes a verdict back; whoever may push may.
     pub(crate) async fn dismiss(&self, key: PullKey, id: u64) -> Result<(), Denied> {
         self.sandbox
@@ -185,14 +202,14 @@ impl Act<'_> {
                 let mut reviews = document.reviews.iter_mut();
                 let review = reviews.find(|it| it.id == id && it.pull == key);
                 let review = review.ok_or(Denied::Missing("the review"))?;
-                match review.verdict {
+                match review.stands() {
                     Verdict::Approved | Verdict::ChangesRequested => {}
                     Verdict::Commented | Verdict::Dismissed => {
                         let text = "Can not dismiss a commented pull request review";
                         return Err(Denied::Invalid(text.to_owned()));
                     }
                 }
-                review.verdict = Verdict::Dismissed;
+                review.is_dismissed = true;
                 let what = What::ReviewDismissed {
                     pull: key,
                     review: id,

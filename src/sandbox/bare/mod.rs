@@ -225,6 +225,18 @@ impl Shelf {
         })
     }
 
+    /// Whether two heads change the same, each seen from where it left its base.
+    pub(crate) async fn is_same_change(
+        &self,
+        repo: RepoId,
+        (old_base, old_head): (&Sha, &Sha),
+        (new_base, new_head): (&Sha, &Sha),
+    ) -> anyhow::Result<bool> {
+        let old = format!("{old_base}...{old_head}");
+        let new = format!("{new_base}...{new_head}");
+        Ok(self.text(repo, &["diff", &old]).await? == self.text(repo, &["diff", &new]).await?)
+    }
+
     async fn text(&self, repo: RepoId, args: &[&str]) -> anyhow::Result<String> {
         let ran = self.run(repo, args).await?;
         checked(ran, args[0])

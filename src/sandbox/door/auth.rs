@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::core::ids::{RepoId, UserId};
 use crate::core::person::Role;
+use crate::git::backend::Access;
 use crate::sandbox::Sandbox;
 use crate::sandbox::model::Document;
 use crate::sandbox::model::app::InstallationToken;
@@ -19,6 +20,8 @@ pub(crate) struct Caller {
     pub(crate) user: UserId,
     /// The repositories an app's token is for; a person's is for all.
     only: Option<Vec<RepoId>>,
+    /// What the token is good for, in Forgejo's words; empty is everything.
+    scopes: Vec<String>,
 }
 
 impl Caller {
@@ -28,6 +31,16 @@ impl Caller {
             Some(only) if !only.contains(&repo.id) => Role::None,
             Some(_) | None => repo.role(self.user),
         }
+    }
+
+    /// Whether the token may read, or else write, what Forgejo counts to that kind.
+    pub(crate) fn has_scope(&self, kind: &str, access: Access) -> bool {
+        let is_enough = |scope: &String| match scope.split_once(':') {
+            Some(("write", it)) => it == kind,
+            Some(("read", it)) => it == kind && access == Access::Read,
+            _ => scope == "all",
+        };
+        self.scopes.is_empty() || self.scopes.iter().any(is_enough)
     }
 
     /// The repositories of an app's token; none for a person's.
@@ -50,8 +63,11 @@ pub(crate) async fn caller(sandbox: &Sandbox, headers: &HeaderMap) -> Result<Cal
     let secret = secret(headers).ok_or(Shut::Unknown)?;
     let document = sandbox.desk.read().await;
     if let Some(account) = document.account_by_token(&secret) {
-        let user = account.id;
-        return Ok(Caller { user, only: None });
+        return Ok(Caller {
+            user: account.id,
+            only: None,
+            scopes: account.scopes.clone(),
+        });
     }
     let token = document.installation_token(&secret).ok_or(Shut::Unknown)?;
     app_caller(&document, token, Timestamp::now())
@@ -80,6 +96,7 @@ fn app_caller(
     Ok(Caller {
         user: document.app(installation.app).bot,
         only: Some(only),
+        scopes: Vec::new(),
     })
 }
 

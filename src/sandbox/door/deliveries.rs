@@ -7,6 +7,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
+use crate::sandbox::courier;
 use crate::sandbox::door::Shared;
 use crate::sandbox::model::hook::{Delivery, DeliveryState};
 
@@ -21,21 +22,10 @@ async fn list(State(sandbox): State<Shared>) -> Json<Value> {
     Json(document.deliveries.iter().map(shape).collect())
 }
 
-/// Queues a delivery again, under its own id.
+/// Queues a delivery again, as its forge does it.
 async fn redeliver(State(sandbox): State<Shared>, Path(id): Path<String>) -> Response {
-    let queued = sandbox.desk.change(|document| {
-        let delivery = document.delivery_mut(&id);
-        Ok::<_, anyhow::Error>(delivery.map(|it| {
-            it.state = DeliveryState::Queued;
-            it.attempts = 0;
-            shape(it)
-        }))
-    });
-    match queued.await {
-        Ok(Some(delivery)) => {
-            sandbox.bell.notify_one();
-            (StatusCode::ACCEPTED, Json(delivery)).into_response()
-        }
+    match courier::again(&sandbox, &id).await {
+        Ok(Some(delivery)) => (StatusCode::ACCEPTED, Json(shape(&delivery))).into_response(),
         Ok(None) => (StatusCode::NOT_FOUND, "there is no such delivery\n").into_response(),
         Err(error) => {
             let text = format!("{error:#}\n");
@@ -46,7 +36,7 @@ async fn redeliver(State(sandbox): State<Shared>, Path(id): Path<String>) -> Res
 
 fn shape(delivery: &Delivery) -> Value {
     let status = match delivery.state {
-        DeliveryState::Queued => None,
+        DeliveryState::Queued | DeliveryState::Lost => None,
         DeliveryState::Answered(status) => Some(status),
     };
     json!({
@@ -54,7 +44,7 @@ fn shape(delivery: &Delivery) -> Value {
         "hook": delivery.hook,
         "event": delivery.event,
         "action": delivery.action,
-        "is_queued": status.is_none(),
+        "is_queued": delivery.state == DeliveryState::Queued,
         "status": status,
         "attempts": delivery.attempts,
         "created_at": delivery.created_at,

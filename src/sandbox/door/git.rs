@@ -123,6 +123,9 @@ async fn admit(
     let Some(repo) = document.repo_by_name(owner, name) else {
         return refuse(StatusCode::NOT_FOUND, "there is no such repository\n");
     };
+    if !caller.has_scope("repository", access) {
+        return refuse(StatusCode::FORBIDDEN, "the token may not do that\n");
+    }
     match (caller.role(repo), access) {
         (Role::None, Access::Read | Access::Write) => {
             refuse(StatusCode::NOT_FOUND, "there is no such repository\n")

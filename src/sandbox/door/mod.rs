@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 
-use crate::sandbox::{Sandbox, github, pages};
+use crate::sandbox::{Sandbox, api, pages};
 
 /// A sandbox, shared by its requests.
 pub(crate) type Shared = Arc<Sandbox>;
@@ -19,12 +19,12 @@ pub(crate) type Shared = Arc<Sandbox>;
 /// Every address of the sandbox.
 pub(crate) fn router(sandbox: Shared) -> Router {
     Router::new()
-        .nest(github::PREFIX, github::router(&sandbox))
+        .merge(api::router(&sandbox))
         .nest("/sandbox/deliveries", deliveries::router())
         .nest("/sandbox/installations", installations::router())
         .nest("/state", terraform::router())
         .merge(git::router())
         .merge(pages::router())
-        .layer(DefaultBodyLimit::max(github::LARGEST))
+        .layer(DefaultBodyLimit::max(api::LARGEST))
         .with_state(sandbox)
 }

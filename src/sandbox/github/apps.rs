@@ -12,8 +12,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::core::ids::RepoId;
+use crate::sandbox::api::{Answer, Refused, read};
 use crate::sandbox::door::{Shared, auth};
-use crate::sandbox::github::ask::{Answer, Refused, read, shape};
+use crate::sandbox::github::shape::Shape;
 use crate::sandbox::github::shape::repo::hook_config as shape_hook_config;
 use crate::sandbox::model::Document;
 use crate::sandbox::model::app::{App, Installation};
@@ -131,7 +132,7 @@ impl AsApp {
 
 pub(crate) async fn myself(ask: AsApp) -> Answer {
     let document = ask.sandbox.desk.read().await;
-    let app = shape(&ask.sandbox, &document).app(document.app(ask.app));
+    let app = Shape::on(&ask.sandbox, &document).app(document.app(ask.app));
     Ok(Json(app).into_response())
 }
 
@@ -146,7 +147,7 @@ pub(crate) async fn hook_config(ask: AsApp) -> Answer {
 /// On one page: a sandbox has few.
 pub(crate) async fn installations(ask: AsApp) -> Answer {
     let document = ask.sandbox.desk.read().await;
-    let shape = shape(&ask.sandbox, &document);
+    let shape = Shape::on(&ask.sandbox, &document);
     let all = document.installations_of(ask.app);
     let all: Value = all.map(|it| shape.installation(it)).collect();
     Ok(Json(all).into_response())
@@ -155,7 +156,7 @@ pub(crate) async fn installations(ask: AsApp) -> Answer {
 pub(crate) async fn installation(ask: AsApp) -> Answer {
     let document = ask.sandbox.desk.read().await;
     let held = ask.own(&document)?;
-    let held = shape(&ask.sandbox, &document).installation(held);
+    let held = Shape::on(&ask.sandbox, &document).installation(held);
     Ok(Json(held).into_response())
 }
 
@@ -165,7 +166,7 @@ pub(crate) async fn of_repo(ask: AsApp) -> Answer {
     let repo = document.repo_by_name(ask.param("owner")?, ask.param("repo")?);
     let held = repo.and_then(|it| document.installation_on(ask.app, it.id));
     let held = held.ok_or_else(Refused::missing)?;
-    let held = shape(&ask.sandbox, &document).installation(held);
+    let held = Shape::on(&ask.sandbox, &document).installation(held);
     Ok(Json(held).into_response())
 }
 
@@ -186,7 +187,7 @@ pub(crate) async fn make_token(ask: AsApp, body: Bytes) -> Answer {
     let minted = ask.sandbox.mint(held.id, repos, Timestamp::now()).await?;
     let document = ask.sandbox.desk.read().await;
     let told = (minted.secret.as_str(), minted.expires_at);
-    let token = shape(&ask.sandbox, &document).installation_token(&held, told);
+    let token = Shape::on(&ask.sandbox, &document).installation_token(&held, told);
     Ok((StatusCode::CREATED, Json(token)).into_response())
 }
 

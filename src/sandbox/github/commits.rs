@@ -5,28 +5,17 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use serde_json::Value;
 
-use crate::core::ids::Sha;
-use crate::sandbox::github::ask::{Answer, Here, Refused};
+use crate::sandbox::api::commits::resolve;
+use crate::sandbox::api::{Answer, Here, Refused};
+use crate::sandbox::github::shape::Shape;
 use crate::sandbox::model::pull::Pull;
-
-/// The commit that the path names by its id, a branch or a full ref.
-pub(crate) async fn resolve(here: &Here) -> Result<Sha, Refused> {
-    let name = here.ask.param("sha")?;
-    let shelf = &here.ask.sandbox.shelf;
-    let found = match shelf.tip(here.repo, name).await? {
-        Some(tip) => Some(tip),
-        None => shelf.resolve(here.repo, name).await?,
-    };
-    let text = format!("No commit found for SHA: {name}");
-    found.ok_or_else(|| Refused::plain(StatusCode::UNPROCESSABLE_ENTITY, text))
-}
 
 pub(crate) async fn show(here: Here) -> Answer {
     let sha = resolve(&here).await?;
     let commit = here.ask.sandbox.shelf.commit(here.repo, &sha).await?;
     let document = here.ask.sandbox.desk.read().await;
     let repo = document.repo(here.repo);
-    let shape = here.ask.shape(&document).commit(repo, &commit);
+    let shape = Shape::of(&here.ask, &document).commit(repo, &commit);
     Ok(Json(shape).into_response())
 }
 
@@ -39,7 +28,7 @@ pub(crate) async fn branch(here: Here) -> Answer {
     let tip = shelf.commit(here.repo, &tip).await?;
     let document = here.ask.sandbox.desk.read().await;
     let repo = document.repo(here.repo);
-    let shape = here.ask.shape(&document).branch(repo, name, &tip);
+    let shape = Shape::of(&here.ask, &document).branch(repo, name, &tip);
     Ok(Json(shape).into_response())
 }
 
@@ -48,7 +37,7 @@ pub(crate) async fn pulls(here: Here) -> Answer {
     let sha = resolve(&here).await?;
     let found = here.act().pulls_with(here.repo, &sha).await?;
     let document = here.ask.sandbox.desk.read().await;
-    let shape = here.ask.shape(&document);
-    let show = |it: &Pull| -> Value { shape.pull_in_list(it) };
+    let words = here.ask.words(&document);
+    let show = |it: &Pull| -> Value { words.listed_pull(it) };
     Ok(here.ask.page(&found, show))
 }

@@ -1,10 +1,8 @@
 //! GitHub's dialect: its REST API as GitHub Enterprise serves it, and its webhooks.
 
 mod apps;
-mod ask;
 mod comments;
 mod commits;
-mod log;
 mod pulls;
 mod repos;
 mod reviews;
@@ -13,23 +11,22 @@ mod statuses;
 mod webhook;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post, put};
 
-pub(crate) use crate::sandbox::github::log::LARGEST;
+use serde_json::{Value, json};
+
+pub(crate) use crate::sandbox::github::shape::Shape;
 pub(crate) use crate::sandbox::github::webhook::{headers, letter};
 
+use crate::sandbox::api::{self, Kind, Refused};
 use crate::sandbox::door::Shared;
 
-/// Where the API is, below the sandbox's address.
-pub(crate) const PREFIX: &str = "/api/v3";
-
-/// The API's addresses, below [`PREFIX`].
-pub(crate) fn router(sandbox: &Shared) -> Router<Shared> {
+/// The API's addresses, below its prefix.
+pub(crate) fn router() -> Router<Shared> {
     let mut router = Router::new()
         .route("/user", get(repos::myself))
-        .route("/user/repos", get(repos::mine))
-        .route("/users/{user}", get(repos::user));
+        .route("/user/repos", get(api::repos::mine))
+        .route("/users/{user}", get(api::repos::user));
     for (path, methods) in of_app() {
         router = router.route(path, methods);
     }
@@ -37,8 +34,27 @@ pub(crate) fn router(sandbox: &Shared) -> Router<Shared> {
         router = router.route(&format!("/repos/{{owner}}/{{repo}}{path}"), methods);
     }
     router
-        .fallback(ask::nothing_here)
-        .layer(from_fn_with_state(sandbox.clone(), log::log))
+}
+
+/// A refusal in GitHub's form.
+pub(crate) fn refusal(refused: &Refused) -> Value {
+    let text = &refused.text;
+    let message = match refused.kind {
+        Kind::Plain => text.clone(),
+        Kind::Invalid => format!("Validation Failed: {text}"),
+        Kind::Unprocessable => "Unprocessable Entity".to_owned(),
+    };
+    let mut body = json!({
+        "message": message,
+        "documentation_url": "https://docs.github.com/rest",
+        "status": refused.status.as_str(),
+    });
+    match refused.kind {
+        Kind::Plain => {}
+        Kind::Invalid => body["errors"] = json!([{ "code": "custom", "message": text }]),
+        Kind::Unprocessable => body["errors"] = json!([text]),
+    }
+    body
 }
 
 fn of_app() -> [(&'static str, MethodRouter<Shared>); 7] {
@@ -64,30 +80,33 @@ fn of_app() -> [(&'static str, MethodRouter<Shared>); 7] {
 
 fn of_repo() -> [(&'static str, MethodRouter<Shared>); 13] {
     [
-        ("", get(repos::show)),
-        ("/forks", post(repos::fork)),
+        ("", get(api::repos::show)),
+        ("/forks", post(api::repos::fork)),
         ("/hooks", get(repos::hooks).post(repos::add_hook)),
         ("/branches/{*branch}", get(commits::branch)),
         ("/collaborators/{user}/permission", get(repos::permission)),
         ("/commits/{sha}", get(commits::show)),
         ("/commits/{sha}/pulls", get(commits::pulls)),
-        ("/commits/{sha}/statuses", get(statuses::list)),
-        ("/commits/{sha}/status", get(statuses::combined)),
+        ("/commits/{sha}/statuses", get(api::statuses::list)),
+        ("/commits/{sha}/status", get(api::statuses::combined)),
         ("/statuses/{sha}", post(statuses::set)),
-        ("/pulls", get(pulls::list).post(pulls::open)),
-        ("/pulls/{number}", get(pulls::show).patch(pulls::revise)),
+        ("/pulls", get(pulls::list).post(api::pulls::open)),
+        (
+            "/pulls/{number}",
+            get(api::pulls::show).patch(pulls::revise),
+        ),
         ("/pulls/{number}/merge", put(pulls::merge)),
     ]
 }
 
 fn of_talk() -> [(&'static str, MethodRouter<Shared>); 6] {
-    let one = get(comments::show)
-        .patch(comments::edit)
-        .delete(comments::delete);
+    let one = get(api::comments::show)
+        .patch(api::comments::edit)
+        .delete(api::comments::delete);
     [
         (
             "/pulls/{number}/reviews",
-            get(reviews::list).post(reviews::give),
+            get(api::reviews::list).post(reviews::give),
         ),
         (
             "/pulls/{number}/reviews/{id}/dismissals",
@@ -95,13 +114,13 @@ fn of_talk() -> [(&'static str, MethodRouter<Shared>); 6] {
         ),
         (
             "/issues/{number}/comments",
-            get(comments::of_pull).post(comments::add),
+            get(comments::of_pull).post(api::comments::add),
         ),
         ("/issues/comments", get(comments::of_repo)),
         ("/issues/comments/{id}", one),
         (
             "/issues/comments/{id}/reactions",
-            get(comments::reactions).post(comments::react),
+            get(comments::reactions).post(api::comments::react),
         ),
     ]
 }

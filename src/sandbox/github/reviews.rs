@@ -1,25 +1,12 @@
 //! Reviews over GitHub's API.
 
-use axum::Json;
 use axum::body::Bytes;
-use axum::response::IntoResponse;
 use serde::Deserialize;
 
 use crate::core::ids::Sha;
 use crate::core::person::Verdict;
 use crate::sandbox::acts::{Denied, NewReview};
-use crate::sandbox::github::ask::{Answer, Here, Refused, read};
-use crate::sandbox::model::pull::PullKey;
-
-/// Oldest first.
-pub(crate) async fn list(here: Here) -> Answer {
-    let document = here.ask.sandbox.desk.read().await;
-    let pull = document.pull(here.pull()?);
-    let pull = pull.ok_or_else(Refused::missing)?;
-    let reviews: Vec<_> = document.reviews_of(pull.key).collect();
-    let shape = here.ask.shape(&document);
-    Ok(here.ask.page(&reviews, |it| shape.review(pull, it)))
-}
+use crate::sandbox::api::{Answer, Here, Refused, read, reviews};
 
 #[derive(Deserialize)]
 struct ReviewBody {
@@ -56,7 +43,7 @@ pub(crate) async fn give(here: Here, body: Bytes) -> Answer {
     };
     let key = here.pull()?;
     let given = here.act().review(key, new).await;
-    answer(&here, key, given.map_err(refused)?).await
+    reviews::answer(&here, key, given.map_err(refused)?).await
 }
 
 fn refused(denied: Denied) -> Refused {
@@ -80,16 +67,8 @@ pub(crate) async fn dismiss(here: Here, body: Bytes) -> Answer {
     if asked.message.trim().is_empty() {
         return Err(Refused::unprocessable("message can't be blank"));
     }
-    let (key, id) = (here.pull()?, here.number("id")?);
+    let (key, id) = (here.pull()?, here.ask.number("id")?);
     let dismissed = here.act().dismiss(key, id).await;
     dismissed.map_err(refused)?;
-    answer(&here, key, id).await
-}
-
-async fn answer(here: &Here, key: PullKey, id: u64) -> Answer {
-    let document = here.ask.sandbox.desk.read().await;
-    let found = document.pull(key).zip(document.review(key, id));
-    let (pull, review) = found.ok_or_else(Refused::missing)?;
-    let shape = here.ask.shape(&document).review(pull, review);
-    Ok(Json(shape).into_response())
+    reviews::answer(&here, key, id).await
 }

@@ -2,18 +2,15 @@
 
 use serde_json::{Value, json};
 
+use crate::sandbox::api::words::{NO_COMMIT, add};
 use crate::sandbox::courier::Letter;
 use crate::sandbox::github::shape::Shape;
-use crate::sandbox::github::shape::account::add;
 use crate::sandbox::model::Document;
 use crate::sandbox::model::happening::{
     Happening, InstallationChange, Place, PullText, Push, What,
 };
 use crate::sandbox::model::hook::{Delivery, Hook, Subject};
 use crate::sandbox::model::pull::PullKey;
-
-/// GitHub's way of saying "no commit".
-const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
 /// What happened, in GitHub's words, from the state as it is afterwards.
 pub(crate) fn letter(
@@ -44,6 +41,7 @@ pub(crate) fn letter(
     add(&mut payload, about);
     Letter {
         event,
+        event_type: None,
         action,
         payload,
     }
@@ -79,7 +77,7 @@ type About = (&'static str, Option<&'static str>, Value);
 fn about(shape: Shape<'_>, hook: &Hook, happening: &Happening) -> About {
     let pull = |action, key: PullKey| ("pull_request", Some(action), of_pull(shape, key));
     match &happening.what {
-        What::HookMade { .. } => ("ping", None, ping(shape, hook)),
+        What::HookMade { .. } | What::HookTested { .. } => ("ping", None, ping(shape, hook)),
         What::PullOpened { pull: key } => pull("opened", *key),
         What::PullPushed { pull: key, before } => {
             let mut payload = of_pull(shape, *key);

@@ -17,6 +17,12 @@ pub(crate) struct Account {
     pub(crate) email: Option<String>,
     /// An organization has none.
     pub(crate) token: Option<Token>,
+    /// What the token is good for, in Forgejo's words, such as `write:issue`; empty is everything.
+    #[serde(default)]
+    pub(crate) scopes: Vec<String>,
+    /// Whether it administers the whole sandbox.
+    #[serde(default)]
+    pub(crate) is_admin: bool,
     pub(crate) created_at: Timestamp,
 }
 

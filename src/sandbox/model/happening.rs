@@ -37,6 +37,12 @@ pub(crate) enum What {
     HookMade {
         hook: u64,
     },
+    /// Somebody tries a hook; told to that hook only.
+    HookTested {
+        hook: u64,
+        branch: String,
+        tip: Box<Commit>,
+    },
     PullOpened {
         pull: PullKey,
     },

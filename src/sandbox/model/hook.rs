@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::core::ids::RepoId;
 
 /// The forges whose words the sandbox speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Dialect {
+pub enum Dialect {
+    #[default]
     GitHub,
+    Forgejo,
 }
 
 /// Whose events a hook is told.
@@ -32,7 +34,17 @@ pub(crate) struct Hook {
     pub(crate) secret: String,
     /// Whether its first delivery, which only says that it is there, was made.
     pub(crate) is_greeted: bool,
+    /// Whether it is told anything.
+    #[serde(default = "yes")]
+    pub(crate) is_active: bool,
+    /// What it is told, in Forgejo's words; a hook of GitHub's is told everything.
+    #[serde(default)]
+    pub(crate) events: Vec<String>,
     pub(crate) created_at: Timestamp,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl std::fmt::Debug for Hook {
@@ -44,10 +56,12 @@ impl std::fmt::Debug for Hook {
 /// One event on its way to one hook. Its bytes are in a file of their own, named by its id.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Delivery {
-    /// The same when it is sent again.
     pub(crate) id: String,
     pub(crate) hook: u64,
     pub(crate) event: String,
+    /// The finer name that Forgejo gives the event.
+    #[serde(default)]
+    pub(crate) event_type: Option<String>,
     pub(crate) action: Option<String>,
     pub(crate) state: DeliveryState,
     pub(crate) attempts: u32,
@@ -62,4 +76,6 @@ pub(crate) enum DeliveryState {
     Queued,
     /// The receiver answered with this status.
     Answered(u16),
+    /// The receiver could not be reached, and is not tried again.
+    Lost,
 }

@@ -64,6 +64,11 @@ impl Document {
             .find(|it| it.login.as_str().eq_ignore_ascii_case(login))
     }
 
+    /// Whose address a commit was written under.
+    pub(crate) fn account_by_address(&self, address: &str) -> Option<&Account> {
+        self.accounts.iter().find(|it| it.address() == address)
+    }
+
     /// Whose token this is. Every token is compared, so the time tells nothing about where it stands.
     pub(crate) fn account_by_token(&self, secret: &str) -> Option<&Account> {
         self.accounts.iter().fold(None, |found, account| {
@@ -133,6 +138,11 @@ impl Document {
         self.comments.iter().filter(move |it| it.pull == pull)
     }
 
+    /// The comments of a repository.
+    pub(crate) fn comments_in(&self, repo: RepoId) -> impl Iterator<Item = &Comment> {
+        self.comments.iter().filter(move |it| it.pull.repo == repo)
+    }
+
     pub(crate) fn reactions_of(&self, comment: CommentId) -> impl Iterator<Item = &Reaction> {
         self.reactions
             .iter()
@@ -192,6 +202,10 @@ impl Document {
 
     pub(crate) fn hook(&self, id: u64) -> Option<&Hook> {
         self.hooks.iter().find(|it| it.id == id)
+    }
+
+    pub(crate) fn hook_mut(&mut self, id: u64) -> Option<&mut Hook> {
+        self.hooks.iter_mut().find(|it| it.id == id)
     }
 
     pub(crate) fn delivery_mut(&mut self, id: &str) -> Option<&mut Delivery> {

@@ -27,6 +27,9 @@ pub(crate) struct Pull {
     pub(crate) size: Size,
     /// Whether it merges without a conflict.
     pub(crate) is_mergeable: bool,
+    /// Whether the forge found out since the last push if it merges; until it did, Forgejo merges nothing.
+    #[serde(default)]
+    pub(crate) is_checked: bool,
     pub(crate) merge: Option<Merge>,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
@@ -45,6 +48,15 @@ impl Pull {
 pub(crate) enum PullState {
     Open,
     Closed,
+}
+
+impl PullState {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+        }
+    }
 }
 
 /// The branch that is to be merged, perhaps in a fork.
@@ -110,7 +122,32 @@ pub(crate) struct Review {
     pub(crate) body: String,
     pub(crate) verdict: Verdict,
     pub(crate) commit: Sha,
+    /// Whether it was taken back.
+    #[serde(default)]
+    pub(crate) is_dismissed: bool,
+    /// Whether its author could write when they gave it; only the newest verdict of each counts so.
+    #[serde(default)]
+    pub(crate) is_official: bool,
+    /// Whether what the pull request changes has changed since.
+    #[serde(default)]
+    pub(crate) is_stale: bool,
     pub(crate) at: Timestamp,
+}
+
+impl Review {
+    /// What it says as long as it stands, and that it was taken back.
+    pub(crate) fn stands(&self) -> Verdict {
+        if self.is_dismissed {
+            Verdict::Dismissed
+        } else {
+            self.verdict
+        }
+    }
+
+    /// Whether it approves or refuses, taken back or not.
+    pub(crate) fn is_verdict(&self) -> bool {
+        matches!(self.verdict, Verdict::Approved | Verdict::ChangesRequested)
+    }
 }
 
 /// A line beside a commit; the newest of a context counts.

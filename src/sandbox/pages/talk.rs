@@ -71,7 +71,7 @@ fn picture(emoji: &str) -> &str {
 }
 
 fn review(document: &Document, review: &Review) -> Markup {
-    let (class, said) = match review.verdict {
+    let (class, said) = match review.stands() {
         Verdict::Approved => ("badge good", "approved"),
         Verdict::ChangesRequested => ("badge bad", "requested changes"),
         Verdict::Commented => ("badge faint", "commented"),

@@ -81,6 +81,8 @@ fn add_bot(document: &mut Document, slug: &str, now: Timestamp) -> anyhow::Resul
         kind: AccountKind::Bot,
         email: None,
         token: None,
+        scopes: Vec::new(),
+        is_admin: false,
         created_at: now,
     });
     Ok(id)

@@ -18,17 +18,17 @@ use crate::core::key::hex;
 use crate::sandbox::tests::{SECRET, World};
 
 /// A receiver that takes everything.
-struct Receiver {
-    url: String,
+pub(super) struct Receiver {
+    pub(super) url: String,
     deliveries: UnboundedReceiver<(HeaderMap, Bytes)>,
 }
 
 impl Receiver {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         Self::on(TcpListener::bind("127.0.0.1:0").await.unwrap())
     }
 
-    fn on(listener: TcpListener) -> Self {
+    pub(super) fn on(listener: TcpListener) -> Self {
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
         let (sender, deliveries) = unbounded_channel();
         let app = Router::new().route("/hook", post(take)).with_state(sender);
@@ -37,13 +37,13 @@ impl Receiver {
     }
 
     /// The next delivery's headers and bytes.
-    async fn raw(&mut self) -> (HeaderMap, Bytes) {
+    pub(super) async fn raw(&mut self) -> (HeaderMap, Bytes) {
         let next = tokio::time::timeout(Duration::from_secs(30), self.deliveries.recv());
         next.await.expect("a delivery is on its way").unwrap()
     }
 
     /// The next delivery's event, action and payload.
-    async fn next(&mut self) -> (String, Value) {
+    pub(super) async fn next(&mut self) -> (String, Value) {
         let (headers, bytes) = self.raw().await;
         let payload: Value = serde_json::from_slice(&bytes).unwrap();
         let event = headers["x-github-event"].to_str().unwrap();
@@ -55,7 +55,7 @@ impl Receiver {
     }
 
     /// The next delivery of that event and action; what comes before it is dropped.
-    async fn wait_for(&mut self, wanted: &str) -> Value {
+    pub(super) async fn wait_for(&mut self, wanted: &str) -> Value {
         loop {
             let (name, payload) = self.next().await;
             if name == wanted {
@@ -74,14 +74,19 @@ async fn take(
     StatusCode::ACCEPTED
 }
 
+/// The hex signature of a delivery's bytes.
+pub(super) fn signed(bytes: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(bytes);
+    hex(&mac.finalize().into_bytes())
+}
+
 #[tokio::test]
 async fn a_delivery_is_signed_over_its_raw_bytes() {
     let mut receiver = Receiver::new().await;
     let _world = World::with_hook(Some(receiver.url.clone())).await;
     let (headers, bytes) = receiver.raw().await;
-    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
-    mac.update(&bytes);
-    let signature = format!("sha256={}", hex(&mac.finalize().into_bytes()));
+    let signature = format!("sha256={}", signed(&bytes));
     assert_eq!(headers["x-hub-signature-256"], signature.as_str());
     assert_eq!(headers["x-github-event"], "ping");
     assert_eq!(headers["content-type"], "application/json");

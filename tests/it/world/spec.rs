@@ -1,4 +1,4 @@
-//! The forges' published descriptions: whether a request is one that GitHub documents, and a delivery one it sends.
+//! The forges' published descriptions: whether a request is one that the forge documents, and a delivery one it sends.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,8 +11,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
-static REQUESTS: LazyLock<Requests> = LazyLock::new(|| read("github.requests.json.gz"));
-static WEBHOOKS: LazyLock<Webhooks> = LazyLock::new(|| read("github-webhooks.schema.json.gz"));
+static GITHUB: LazyLock<Description> = LazyLock::new(|| Description::of("github"));
+static FORGEJO: LazyLock<Description> = LazyLock::new(|| Description::of("forgejo"));
+
+/// What a forge publishes about itself.
+struct Description {
+    forge: &'static str,
+    requests: Requests,
+    webhooks: Webhooks,
+}
 
 #[derive(Deserialize)]
 struct Requests {
@@ -58,36 +65,60 @@ struct Webhooks {
     defs: Value,
 }
 
-/// Checks a request to GitHub: its path without `/api/v3`, its query as it was sent, its body (null when there was none).
+/// Checks a request to a forge: its path with the API's prefix, its query as it was sent, its body (null when there was
+/// none). The prefix says which forge it is; GitHub's own description has none.
 pub(crate) fn check_request(
     method: &str,
     path: &str,
     query: &str,
     body: &Value,
 ) -> Result<(), String> {
-    let operation = REQUESTS
-        .find(method, path)
-        .ok_or_else(|| format!("{method} {path} is no operation of GitHub"))?;
-    operation
-        .check(query, body)
-        .map_err(|why| format!("{method} {path} ({}): {why}", operation.id))
+    if path.starts_with("/api/v1/") {
+        return FORGEJO.check_request(method, path, (query, body));
+    }
+    let path = path.strip_prefix("/api/v3").unwrap_or(path);
+    GITHUB.check_request(method, path, (query, body))
 }
 
-/// Checks a delivery of GitHub: the event's name from its header, and the payload.
-pub(crate) fn check_webhook(event: &str, payload: &Value) -> Result<(), String> {
+/// Checks a delivery of a forge: the event's name from its header, and the payload.
+pub(crate) fn check_webhook(forge: &str, event: &str, payload: &Value) -> Result<(), String> {
+    if forge == FORGEJO.forge {
+        return FORGEJO.check_webhook(event, payload);
+    }
     let action = payload["action"].as_str();
     let name: Vec<_> = [Some(event), action].into_iter().flatten().collect();
-    let name = name.join("-").replace('_', "-");
-    let schema = WEBHOOKS
-        .webhooks
-        .get(&name)
-        .ok_or_else(|| format!("{name} is no delivery of GitHub"))?;
-    validate(schema, &WEBHOOKS.defs, payload).map_err(|why| format!("{name}: {why}"))
+    GITHUB.check_webhook(&name.join("-").replace('_', "-"), payload)
 }
 
 /// What a GitHub App may ask for: `events` with the permission each needs, and the `manifest`'s schema.
 pub(crate) fn github_app() -> Value {
     read("github-app.json.gz")
+}
+
+impl Description {
+    fn of(forge: &'static str) -> Self {
+        Self {
+            forge,
+            requests: read(&format!("{forge}.requests.json.gz")),
+            webhooks: read(&format!("{forge}-webhooks.schema.json.gz")),
+        }
+    }
+
+    fn check_request(&self, method: &str, path: &str, said: (&str, &Value)) -> Result<(), String> {
+        let operation = self.requests.find(method, path);
+        let operation = operation
+            .ok_or_else(|| format!("{method} {path} is no operation of {}", self.forge))?;
+        operation
+            .check(said, &self.requests.defs)
+            .map_err(|why| format!("{method} {path} ({}): {why}", operation.id))
+    }
+
+    fn check_webhook(&self, name: &str, payload: &Value) -> Result<(), String> {
+        let schema = self.webhooks.webhooks.get(name);
+        let schema = schema.ok_or_else(|| format!("{name} is no delivery of {}", self.forge))?;
+        let checked = validate(schema, &self.webhooks.defs, payload);
+        checked.map_err(|why| format!("{name}: {why}"))
+    }
 }
 
 impl Requests {
@@ -121,13 +152,13 @@ impl Operation {
         (0..=longest).find_map(|more| self.fit(template, &asked[more..]))
     }
 
-    fn check(&self, query: &str, body: &Value) -> Result<(), String> {
+    fn check(&self, (query, body): (&str, &Value), defs: &Value) -> Result<(), String> {
         let query: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
         for (name, value) in &query {
             let known = self.query.get(name.as_ref());
             let parameter = known.ok_or_else(|| format!("there is no query parameter {name}"))?;
             let value = typed(&parameter.schema, value);
-            validate(&parameter.schema, &REQUESTS.defs, &value)
+            validate(&parameter.schema, defs, &value)
                 .map_err(|why| format!("the query parameter {name}: {why}"))?;
         }
         let is_missing = |name: &str| !query.iter().any(|(given, _)| given == name);
@@ -137,11 +168,11 @@ impl Operation {
             .find(|(name, it)| it.required && is_missing(name))
         {
             Some((name, _)) => Err(format!("the query parameter {name} is missing")),
-            None => self.check_body(body),
+            None => self.check_body(body, defs),
         }
     }
 
-    fn check_body(&self, given: &Value) -> Result<(), String> {
+    fn check_body(&self, given: &Value, defs: &Value) -> Result<(), String> {
         match (&self.body, given) {
             (None, Value::Null) => Ok(()),
             (None, _) => Err("it takes no body".to_owned()),
@@ -149,7 +180,7 @@ impl Operation {
             (Some(_), Value::Null) => Ok(()),
             (Some(body), given) => {
                 body.check_names(given.as_object())?;
-                validate(&body.schema, &REQUESTS.defs, given)
+                validate(&body.schema, defs, given)
             }
         }
     }
@@ -261,8 +292,62 @@ fn a_request_that_github_does_not_document_is_found() {
 #[test]
 fn a_delivery_that_github_does_not_send_is_found() {
     let ping = json!({"zen": "Keep it logically awesome.", "hook_id": 1});
-    assert_eq!(check_webhook("ping", &ping), Ok(()));
-    assert!(check_webhook("ping", &json!({"zen": 7})).is_err());
-    assert!(check_webhook("pull_request", &json!({"action": "opened"})).is_err());
-    assert!(check_webhook("pull_request", &json!({"action": "ajar"})).is_err());
+    let check = |event, payload: &Value| check_webhook("github", event, payload);
+    assert_eq!(check("ping", &ping), Ok(()));
+    assert!(check("ping", &json!({"zen": 7})).is_err());
+    assert!(check("pull_request", &json!({"action": "opened"})).is_err());
+    assert!(check("pull_request", &json!({"action": "ajar"})).is_err());
+}
+
+#[test]
+fn a_request_that_forgejo_does_not_describe_is_found() {
+    let status = "/api/v1/repos/acme/infra/statuses/abc";
+    let (pulls, hooks) = (
+        "/api/v1/repos/acme/infra/pulls",
+        "/api/v1/repos/acme/infra/hooks",
+    );
+    let fine = json!({"state": "success", "context": "tidegate/plan"});
+    assert_eq!(check_request("POST", status, "", &fine), Ok(()));
+    let oldest = "state=open&sort=oldest&limit=50&page=2";
+    assert_eq!(check_request("GET", pulls, oldest, &Value::Null), Ok(()));
+    let cases = [
+        (
+            "POST",
+            status,
+            "",
+            json!({"status": "success"}),
+            "no field status",
+        ),
+        (
+            "GET",
+            pulls,
+            "per_page=50",
+            Value::Null,
+            "no query parameter per_page",
+        ),
+        ("GET", pulls, "sort=created", Value::Null, "parameter sort"),
+        ("POST", hooks, "", json!({"config": {}}), "type"),
+        (
+            "GET",
+            "/api/v1/repos/acme/infra/commits/abc/pulls",
+            "",
+            Value::Null,
+            "no operation",
+        ),
+    ];
+    for (method, path, query, body, expected) in cases {
+        let why = check_request(method, path, query, &body).unwrap_err();
+        assert!(why.contains(expected), "{why}");
+    }
+}
+
+#[test]
+fn a_delivery_that_forgejo_does_not_send_is_found() {
+    let payload = json!({"action": "synchronize"});
+    let why = check_webhook("forgejo", "pull_request", &payload).unwrap_err();
+    assert!(
+        why.contains("synchronize") && why.contains("repository"),
+        "{why}"
+    );
+    assert!(check_webhook("forgejo", "pull_request_review", &payload).is_err());
 }

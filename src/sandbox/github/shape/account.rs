@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::core::ids::UserId;
 use crate::core::person::Role;
-use crate::sandbox::github::shape::{Shape, node, permission, time};
+use crate::sandbox::api::words::{add, role_name, time};
+use crate::sandbox::github::shape::{Shape, node};
 use crate::sandbox::model::account::{Account, AccountKind};
 use crate::sandbox::model::repo::Repo;
 
@@ -86,12 +87,12 @@ impl Shape<'_> {
         let mut user = self.account(id);
         let more = json!({
             "permissions": permissions(role),
-            "role_name": permission(role),
+            "role_name": role_name(role),
         });
         add(&mut user, more);
         json!({
-            "permission": permission(role),
-            "role_name": permission(role),
+            "permission": role_name(role),
+            "role_name": role_name(role),
             "user": user,
         })
     }
@@ -147,13 +148,6 @@ pub(crate) fn permissions(role: Role) -> Value {
         "triage": role >= Role::Write,
         "pull": role >= Role::Read,
     })
-}
-
-/// Puts the fields of one object into another.
-pub(crate) fn add(object: &mut Value, more: Value) {
-    if let (Value::Object(object), Value::Object(more)) = (object, more) {
-        object.extend(more);
-    }
 }
 
 fn kind(account: &Account) -> &'static str {

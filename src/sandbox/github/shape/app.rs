@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::core::ids::RepoId;
-use crate::sandbox::github::shape::{Shape, node, time};
+use crate::sandbox::api::words::time;
+use crate::sandbox::github::shape::{Shape, node};
 use crate::sandbox::model::account::AccountKind;
 use crate::sandbox::model::app::{App, Installation};
 use crate::sandbox::model::happening::{InstallationChange, Place};

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::sandbox::api::words::{add, time};
 use crate::sandbox::bare::{Change, ChangeKind, Commit, Signature};
-use crate::sandbox::github::shape::account::add;
-use crate::sandbox::github::shape::{Shape, node, time};
+use crate::sandbox::github::shape::{Shape, node};
 use crate::sandbox::model::account::Account;
 use crate::sandbox::model::repo::Repo;
 
@@ -141,8 +141,7 @@ impl Shape<'_> {
 
     /// Whose address a commit was written under.
     fn known(&self, by: &Signature) -> Option<&Account> {
-        let mut accounts = self.document.accounts.iter();
-        accounts.find(|it| it.address() == by.address)
+        self.document.account_by_address(&by.address)
     }
 }
 

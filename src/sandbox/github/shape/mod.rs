@@ -1,17 +1,21 @@
 //! State in GitHub's words: one function per object of its API, the same in answers and webhooks.
 
-pub(crate) mod account;
+mod account;
 mod app;
 mod commit;
 mod pull;
 pub(crate) mod repo;
 pub(crate) mod talk;
 
-use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::core::person::Role;
+use crate::core::ids::UserId;
+use crate::sandbox::Sandbox;
+use crate::sandbox::api::{Ask, Words};
 use crate::sandbox::model::Document;
+use crate::sandbox::model::hook::{Dialect, Hook};
+use crate::sandbox::model::pull::{Comment, Pull, Reaction, Review, Status};
+use crate::sandbox::model::repo::Repo;
 
 /// What shapes are made from.
 #[derive(Clone, Copy)]
@@ -21,10 +25,21 @@ pub(crate) struct Shape<'a> {
     pub(crate) address: &'a str,
 }
 
-impl Shape<'_> {
+impl<'a> Shape<'a> {
+    pub(crate) fn of(ask: &'a Ask, document: &'a Document) -> Self {
+        Self::on(&ask.sandbox, document)
+    }
+
+    pub(crate) fn on(sandbox: &'a Sandbox, document: &'a Document) -> Self {
+        Self {
+            document,
+            address: &sandbox.address,
+        }
+    }
+
     /// An address of the API: `path` starts with a slash.
     pub(crate) fn api(&self, path: &str) -> String {
-        format!("{}/api/v3{path}", self.address)
+        format!("{}{}{path}", self.address, Dialect::GitHub.prefix())
     }
 
     /// A page: `path` starts with a slash.
@@ -33,21 +48,57 @@ impl Shape<'_> {
     }
 }
 
-/// GitHub tells seconds, no parts of them.
-pub(crate) fn time(at: Timestamp) -> Value {
-    Value::from(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+impl Words for Shape<'_> {
+    fn myself(&self, id: UserId) -> Value {
+        Shape::myself(self, id)
+    }
+
+    fn user(&self, id: UserId) -> Value {
+        self.public_user(id)
+    }
+
+    fn repo(&self, repo: &Repo, caller: UserId) -> Value {
+        self.full_repo(repo, caller)
+    }
+
+    fn listed_repo(&self, repo: &Repo, caller: UserId) -> Value {
+        self.repo_for(repo, caller)
+    }
+
+    fn hook(&self, hook: &Hook) -> Value {
+        Shape::hook(self, hook)
+    }
+
+    fn pull(&self, pull: &Pull) -> Value {
+        Shape::pull(self, pull)
+    }
+
+    fn listed_pull(&self, pull: &Pull) -> Value {
+        self.pull_in_list(pull)
+    }
+
+    fn comment(&self, comment: &Comment) -> Value {
+        Shape::comment(self, comment)
+    }
+
+    fn reaction(&self, reaction: &Reaction) -> Value {
+        Shape::reaction(self, reaction)
+    }
+
+    fn review(&self, pull: &Pull, review: &Review) -> Value {
+        Shape::review(self, pull, review)
+    }
+
+    fn status(&self, status: &Status) -> Value {
+        Shape::status(self, status)
+    }
+
+    fn statuses(&self, repo: &Repo, sha: &str, newest: &[&Status]) -> Value {
+        self.combined_status(repo, sha, newest)
+    }
 }
 
 /// The opaque id that GitHub gives everything beside its number.
 pub(crate) fn node(kind: &str, id: impl std::fmt::Display) -> String {
     format!("{kind}_{id}")
-}
-
-pub(crate) fn permission(role: Role) -> &'static str {
-    match role {
-        Role::None => "none",
-        Role::Read => "read",
-        Role::Write => "write",
-        Role::Admin => "admin",
-    }
 }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::core::ids::RepoId;
-use crate::sandbox::github::shape::account::add;
+use crate::sandbox::api::words::{add, time};
 use crate::sandbox::github::shape::talk::no_reactions;
-use crate::sandbox::github::shape::{Shape, node, time};
-use crate::sandbox::model::pull::{Pull, PullState};
+use crate::sandbox::github::shape::{Shape, node};
+use crate::sandbox::model::pull::Pull;
 
 impl Shape<'_> {
     /// A `pull-request-simple`, as lists show it.
@@ -35,7 +35,7 @@ impl Shape<'_> {
             "comments_url": format!("{issue}/comments"),
             "statuses_url": statuses,
             "number": number,
-            "state": state(pull),
+            "state": pull.state.as_str(),
             "locked": false,
             "active_lock_reason": null,
             "title": pull.title,
@@ -117,7 +117,7 @@ impl Shape<'_> {
             "title": pull.title,
             "user": self.account(pull.author),
             "labels": [],
-            "state": state(pull),
+            "state": pull.state.as_str(),
             "state_reason": null,
             "locked": false,
             "active_lock_reason": null,
@@ -169,12 +169,5 @@ impl Shape<'_> {
             "user": self.account(repo.owner),
             "repo": shape,
         })
-    }
-}
-
-fn state(pull: &Pull) -> &'static str {
-    match pull.state {
-        PullState::Open => "open",
-        PullState::Closed => "closed",
     }
 }

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::core::ids::UserId;
-use crate::sandbox::github::shape::account::{add, permissions};
-use crate::sandbox::github::shape::{Shape, node, time};
+use crate::sandbox::api::words::{add, time};
+use crate::sandbox::github::shape::account::permissions;
+use crate::sandbox::github::shape::{Shape, node};
 use crate::sandbox::model::hook::{Hook, Subject};
 use crate::sandbox::model::repo::Repo;
 

@@ -3,15 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::core::person::Verdict;
-use crate::sandbox::github::shape::account::add;
-use crate::sandbox::github::shape::{Shape, node, time};
+use crate::sandbox::api::comments::EMOJI;
+use crate::sandbox::api::words::{add, time};
+use crate::sandbox::github::shape::{Shape, node};
 use crate::sandbox::model::pull::{Check, Comment, Pull, Reaction, Review, Status};
 use crate::sandbox::model::repo::Repo;
-
-/// The emoji GitHub knows, by the names of its API.
-pub(crate) const EMOJI: [&str; 8] = [
-    "+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes",
-];
 
 impl Shape<'_> {
     /// An `issue-comment`. The pull request may be gone from the state, never from the address.
@@ -71,7 +67,7 @@ impl Shape<'_> {
             "node_id": node("PRR", review.id),
             "user": self.account(review.author),
             "body": review.body,
-            "state": verdict(review.verdict),
+            "state": verdict(review.stands()),
             "html_url": page,
             "pull_request_url": url,
             "author_association": self.association(repo, review.author),

@@ -186,6 +186,15 @@ pub struct Actor {
 }
 
 impl Actor {
+    /// Stands for an account that is gone, or that nobody can name. No account has its number.
+    pub fn nobody() -> Self {
+        Self {
+            id: UserId(0),
+            login: Login("ghost".to_owned()),
+            is_bot: false,
+        }
+    }
+
     /// The principal's name on the ledger: `github:ada`, or `github@git.acme.example:ada` away from github.com.
     pub fn principal(&self, kind: &str, host: &ForgeHost) -> String {
         let login = self.login.as_str().to_lowercase();

@@ -12,6 +12,7 @@ pub mod ids;
 pub mod inspect;
 pub mod job;
 pub mod key;
+pub mod lost;
 pub mod note;
 pub mod outcome;
 pub mod person;

@@ -1,6 +1,6 @@
 //! A bare copy of a repository that is kept up to date with its remote.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -81,17 +81,24 @@ impl Mirror {
         let name = format!("refs/heads/{branch}");
         let what = format!("see where {branch} is");
         let said = self.ls_remote(&["HEAD", &name], &what).await?;
-        // A pattern matches the end of a name, so other refs may be listed beside ours.
-        let tip = said
-            .lines()
-            .filter_map(|it| it.split_once('\t'))
-            .find(|(_, found)| *found == name)
-            .map(|(tip, _)| sha(tip.as_bytes()))
-            .transpose()?;
         Ok(Heads {
-            tip,
+            tip: tip_of(&said, &name)?,
             default: head(&said)?,
         })
+    }
+
+    /// Where the default branch and another one are, those that are there: one question. Fetches nothing.
+    pub async fn tips(&self, other: &Branch) -> anyhow::Result<BTreeMap<Branch, Sha>> {
+        let name = format!("refs/heads/{other}");
+        let said = self
+            .ls_remote(&["HEAD", &name], "see where its branches are")
+            .await?;
+        let default = match head(&said)? {
+            Some(default) => tip_of(&said, "HEAD")?.map(|tip| (default, tip)),
+            None => None,
+        };
+        let other = tip_of(&said, &name)?.map(|tip| (other.clone(), tip));
+        Ok(default.into_iter().chain(other).collect())
     }
 
     /// Where the mirror of a repository stands below `mirrors`: by forge and number, so that a rename moves nothing.
@@ -134,6 +141,14 @@ impl Mirror {
         command::output(program, &format!("fetch from {}", remote.url)).await?;
         Ok(())
     }
+}
+
+/// The commit of exactly this ref: a pattern matches the end of a name, so other refs may be listed beside it.
+fn tip_of(said: &str, name: &str) -> anyhow::Result<Option<Sha>> {
+    let mut refs = said.lines().filter_map(|it| it.split_once('\t'));
+    // Another line says what HEAD stands for, and no commit.
+    let found = refs.find(|(tip, found)| *found == name && !tip.starts_with("ref: "));
+    found.map(|(tip, _)| sha(tip.as_bytes())).transpose()
 }
 
 /// The branch that `HEAD` stands for in what `ls-remote --symref` said.

@@ -63,7 +63,10 @@ pub(super) async fn said(app: &App, said: &Commented, now: Timestamp) -> anyhow:
         let answer = match command {
             Ok(command) => {
                 let what = command.to_string();
-                let answer = talk.answer(ordinal, command).await?;
+                let answer = match said.is_in_time(&command) {
+                    Ok(()) => talk.answer(ordinal, command).await?,
+                    Err(refusal) => Err(refusal),
+                };
                 answer.map_err(|refusal| Refusal { what, ..refusal })
             }
             Err(refusal) => Err(refusal),

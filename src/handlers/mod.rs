@@ -6,6 +6,7 @@
 pub mod estates;
 pub mod gate;
 pub mod ledger;
+pub mod lost;
 
 mod comment;
 mod desk;
@@ -83,6 +84,16 @@ impl App {
 
 /// Handles one event: reads what it needs, decides, and answers what to remember and do.
 pub async fn handle(app: &App, event: &Event, now: Timestamp) -> anyhow::Result<Handled> {
+    let mut handled = decide(app, event, now).await?;
+    if let Some(repo) = event.told_of()
+        && app.store.repo_name(repo).await?.as_ref() != Some(&repo.name)
+    {
+        handled.changes.push(Change::Repo(repo.clone()));
+    }
+    Ok(handled)
+}
+
+async fn decide(app: &App, event: &Event, now: Timestamp) -> anyhow::Result<Handled> {
     match event {
         Event::PullOpened { pull, .. } | Event::PullRetargeted { pull, .. } => {
             pull::look(app, pull, Wish::Event).await

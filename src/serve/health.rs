@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::ids::ForgeHost;
 use crate::forge::Meter;
+use crate::serve::lookout::Finds;
 use crate::serve::received::Tally;
 use crate::store::Store;
 
@@ -24,6 +25,7 @@ pub const INSTALLATION: &str = "x-tidegate-installation";
 pub(super) struct Pulse {
     pub(super) store: Store,
     pub(super) tally: Tally,
+    pub(super) finds: Finds,
     pub(super) meters: BTreeMap<ForgeHost, Meter>,
     /// Whether the server was told to stop.
     pub(super) stop: CancellationToken,
@@ -106,6 +108,7 @@ async fn gauges(store: &Store, now: Timestamp) -> sqlx::Result<Page> {
     let outbox = store.outbox.counts().await?;
     let jobs = store.jobs.counts().await?;
     let ages = store.ages(now).await?;
+    let look = store.looks.oldest(now).await?;
     let mut page = Page::default();
     for (name, help, value) in [
         (
@@ -150,6 +153,11 @@ async fn gauges(store: &Store, now: Timestamp) -> sqlx::Result<Page> {
             "How long the oldest job has waited for a free place.",
             ages.job,
         ),
+        (
+            "look_oldest_seconds",
+            "How long ago the repository was looked at that waits longest for another look.",
+            look,
+        ),
     ] {
         page.gauge(name, help, value);
     }
@@ -165,6 +173,12 @@ fn counters(pulse: &Pulse) -> Page {
         .collect();
     let help = "Deliveries by what became of them at the door.";
     page.metric(("deliveries_received_total", "counter", help), &received);
+    let finds = pulse.finds.counts().into_iter();
+    let finds: Vec<_> = finds
+        .map(|(event, count)| (format!("{{event=\"{event}\"}}"), count.cast_signed()))
+        .collect();
+    let help = "Events that no forge delivered and that were found by looking.";
+    page.metric(("lost_events_found_total", "counter", help), &finds);
     let calls = pulse.meters.iter().flat_map(|(host, meter)| {
         let calls = meter.calls().into_iter();
         calls.map(move |(end, count)| {

@@ -10,6 +10,7 @@ pub mod pages;
 
 mod dispatch;
 mod given_up;
+mod lookout;
 mod received;
 mod runner_api;
 mod ticker;
@@ -42,6 +43,7 @@ use crate::forge::{Meter, ServedForge};
 use crate::handlers::App;
 use crate::outbox::World;
 use crate::serve::health::Pulse;
+use crate::serve::lookout::{Finds, Lookout};
 use crate::serve::received::Tally;
 
 /// Deliveries handled, and effects performed, side by side.
@@ -86,25 +88,29 @@ pub async fn run(server: Server, stop: CancellationToken) -> anyhow::Result<()> 
     let now = Timestamp::now();
     store.jobs.renew_all(now, server.lease()).await?;
     ticker::find_again(&server, now).await?;
+    if let Err(error) = lookout::begin(&server.app, now).await {
+        // Each is looked at within minutes all the same, once the store takes it down.
+        tracing::error!(%error, "repositories are not looked at at once for what was not delivered");
+    }
     tracing::info!(listen = %server.listen, pages = %server.listen_pages, "tidegate serves");
 
-    let (mut tasks, tally) = (Tasks::new(), Tally::default());
+    let (mut tasks, tally, finds) = (Tasks::new(), Tally::default(), Finds::default());
     let doors = [
         (listen, public(&server, &tally)),
-        (listen_pages, private(&server, &tally, &stop)),
+        (listen_pages, private(&server, (&tally, &finds), &stop)),
     ];
     for (listener, router) in doors {
         let stopped = stop.clone().cancelled_owned();
         let door = axum::serve(listener, router).with_graceful_shutdown(stopped);
         tasks.spawn(async { door.await.context("cannot serve") });
     }
-    start_work(&mut tasks, &server, &stop);
+    start_work(&mut tasks, &server, &finds, &stop);
     finish(tasks, stop).await?;
     tracing::info!("tidegate has stopped; running jobs go on and find the next server");
     Ok(())
 }
 
-fn start_work(tasks: &mut Tasks, server: &Server, stop: &CancellationToken) {
+fn start_work(tasks: &mut Tasks, server: &Server, finds: &Finds, stop: &CancellationToken) {
     let mut start = |work: BoxFuture<'static, ()>| {
         tasks.spawn(async {
             work.await;
@@ -118,6 +124,10 @@ fn start_work(tasks: &mut Tasks, server: &Server, stop: &CancellationToken) {
     }
     start(dispatch::run(server.clone(), stop.clone()).boxed());
     start(ticker::run(server.clone(), stop.clone()).boxed());
+    for forge in server.app.forges.keys() {
+        let lookout = Lookout::new(server.clone(), forge.clone(), finds.clone());
+        start(lookout.run(stop.clone()).boxed());
+    }
 }
 
 /// Waits until the server is told to stop, and then for its tasks. One that ends by itself stops the server: half of
@@ -156,12 +166,13 @@ fn public(server: &Server, tally: &Tally) -> Router {
 }
 
 /// What people and machines of the operator reach.
-fn private(server: &Server, tally: &Tally, stop: &CancellationToken) -> Router {
+fn private(server: &Server, (tally, finds): (&Tally, &Finds), stop: &CancellationToken) -> Router {
     let store = &server.app.store;
     let limit = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, LONGEST_PAGE);
     let pulse = Pulse {
         store: store.clone(),
         tally: tally.clone(),
+        finds: finds.clone(),
         meters: server.meters.clone(),
         stop: stop.clone(),
     };

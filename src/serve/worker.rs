@@ -128,11 +128,17 @@ async fn failed(app: &App, claimed: &Claimed, error: &anyhow::Error) -> sqlx::Re
 
 /// When to try again: after a growing pause, and not before the forge takes requests again.
 fn again_at(error: &anyhow::Error, attempt: u32, now: Timestamp) -> Timestamp {
-    let limited = error.chain().find_map(|it| match it.downcast_ref()? {
+    limited_until(error)
+        .unwrap_or(now)
+        .max(now + pause(attempt))
+}
+
+/// Until when a forge wants no requests, where an error comes from that.
+pub(super) fn limited_until(error: &anyhow::Error) -> Option<Timestamp> {
+    error.chain().find_map(|it| match it.downcast_ref()? {
         ForgeError::Limited { until } => Some(*until),
         ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::Other(_) => None,
-    });
-    limited.unwrap_or(now).max(now + pause(attempt))
+    })
 }
 
 /// Ends a delivery without success; whoever looks at its pull request is told.

@@ -132,6 +132,16 @@ impl Inbox {
         Ok(filed)
     }
 
+    /// Whether an event of our own is filed already, under this id or as the same comment.
+    pub async fn has(&self, id: &DeliveryId, event: &Event) -> sqlx::Result<bool> {
+        const SQL: &str = "SELECT EXISTS (SELECT 1 FROM deliveries
+            WHERE (sender = $1 AND delivery = $2) OR content_key = $3)";
+        on!(read &self.db, run => {
+            sqlx::query_scalar(SQL).bind(OWN).bind(id.as_str()).bind(content_key(event))
+                .fetch_one(run).await
+        })
+    }
+
     /// Claims the oldest delivery whose lane is free, until `now` and `lease`.
     pub async fn claim(
         &self,

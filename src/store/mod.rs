@@ -14,6 +14,7 @@ mod db;
 mod filing;
 mod inbox;
 mod jobs;
+mod looks;
 mod outbox;
 mod prune;
 mod pulls;
@@ -38,6 +39,7 @@ pub use crate::store::inbox::{
 pub use crate::store::jobs::{
     Added, Beaten, Cancelled, Ended, Job, JobCounts, JobState, Jobs, Standing,
 };
+pub use crate::store::looks::{Due, Looks};
 pub use crate::store::outbox::{ClaimedEffect, EffectKey, Outbox, OutboxCounts};
 
 /// The server's memory.
@@ -48,6 +50,8 @@ pub struct Store {
     /// What was decided and is still to be done.
     pub outbox: Outbox,
     pub jobs: Jobs,
+    /// When repositories are looked at for what was never delivered.
+    pub looks: Looks,
     db: Db,
     bell: Bell,
 }
@@ -87,6 +91,7 @@ impl Store {
             inbox: Inbox::new(db.clone(), bell.clone()),
             outbox: Outbox::new(db.clone(), bell.clone()),
             jobs: Jobs::new(db.clone(), bell.clone()),
+            looks: Looks::new(db.clone()),
             db,
             bell,
         })

@@ -1,4 +1,6 @@
-//! What arrives at the webhook door: forged, twice, and at the same moment.
+//! What arrives at the webhook door: forged, twice, at the same moment; and what never arrives.
+
+mod lost;
 
 use futures::future::join_all;
 use http::StatusCode;

@@ -9,6 +9,7 @@ use tidegate::core::config::server::{Account, ForgeKind, ForgeOptions};
 use tidegate::core::effect::{Reaction, Status, StatusContext, StatusState};
 use tidegate::core::event::Event;
 use tidegate::core::ids::{Actor, CommentId, Login, Pull, PullNumber, Repo, RepoId, RepoName, Sha};
+use tidegate::core::lost::Changes;
 use tidegate::core::person::{Role, Verdict};
 use tidegate::core::rollout::pull::PullState;
 use tidegate::forge::{Connection, Delivery, Forge, ForgeError, ServedForge};
@@ -143,8 +144,6 @@ async fn a_pull_request_is_read_from_opening_to_merge(stage: &Stage) {
         ("main", false, false)
     );
     assert_eq!(open.state, PullState::Open);
-    let listed = stage.forge.open_pulls(&stage.repo).await.unwrap();
-    assert_eq!(listed, [pull.number]);
 
     stage.forge.merge(&pull, &open.head).await.unwrap();
     let merged = stage.forge.pull(&pull).await.unwrap();
@@ -160,7 +159,6 @@ async fn a_pull_request_is_read_from_opening_to_merge(stage: &Stage) {
         .await
         .unwrap();
     assert_eq!(found, [pull.number]);
-    assert_eq!(stage.forge.open_pulls(&stage.repo).await.unwrap(), []);
 }
 
 /// A pull request whose head moved is not merged; one that is merged stays as it is.
@@ -224,6 +222,51 @@ async fn an_answer_is_posted_once(stage: &Stage) {
             .iter()
             .all(|(who, text)| who == stage.account.login() && text.ends_with("not yet"))
     );
+}
+
+/// What changed lately is listed: pull requests as they stand, and what was said on them.
+async fn what_changed_is_listed(stage: &Stage) {
+    let head = stage.site.push("ada", "deepen", "main.tf").await;
+    let number = stage.site.open("ada", "deepen").await;
+    let pull = stage.pull(number);
+    let comment = stage.site.comment("grace", number, "/plan").await;
+    stage.forge.reply(&pull, "7-0", "not yet").await.unwrap();
+
+    let hour = jiff::SignedDuration::from_hours(1);
+    let lately = stage
+        .forge
+        .changes_since(&stage.repo, Timestamp::now() - hour);
+    let lately = lately.await.unwrap();
+    let [listed] = &lately.pulls[..] else {
+        panic!("{:?}", lately.pulls);
+    };
+    assert_eq!(listed.details, stage.forge.pull(&pull).await.unwrap());
+    assert_eq!(listed.details.head.as_str(), head);
+    let [said, answer] = &lately.comments[..] else {
+        panic!("{:?}", lately.comments);
+    };
+    assert_eq!(
+        (&said.said.pull, said.said.comment),
+        (&pull, CommentId(comment))
+    );
+    assert_eq!(said.said.actor.login.as_str(), "grace");
+    assert_eq!((said.said.body.as_str(), said.is_edited), ("/plan", false));
+    assert!(said.said.at <= said.updated_at && said.updated_at <= listed.updated_at);
+    assert_eq!(answer.answers.as_deref(), Some("7-0"));
+    assert_eq!(answer.said.actor.id, stage.forge.me().await.unwrap().id);
+
+    stage.forge.merge(&pull, &sha(&head)).await.unwrap();
+    let lately = stage
+        .forge
+        .changes_since(&stage.repo, listed.updated_at)
+        .await;
+    let merged = &lately.unwrap().pulls[0].details;
+    assert_eq!(*merged, stage.forge.pull(&pull).await.unwrap());
+    let later = stage
+        .forge
+        .changes_since(&stage.repo, Timestamp::now() + hour)
+        .await;
+    assert_eq!(later.unwrap(), Changes::default());
 }
 
 /// A comment gets a reaction once; a comment that is gone needs none.
@@ -447,6 +490,11 @@ mod github {
     }
 
     #[tokio::test]
+    async fn what_changed_is_listed() {
+        super::what_changed_is_listed(&Stage::on(KIND).await).await;
+    }
+
+    #[tokio::test]
     async fn a_comment_gets_a_reaction() {
         super::a_comment_gets_a_reaction(&Stage::on(KIND).await).await;
     }
@@ -502,6 +550,11 @@ mod github_app {
     #[tokio::test]
     async fn an_answer_is_posted_once() {
         super::an_answer_is_posted_once(&stage().await).await;
+    }
+
+    #[tokio::test]
+    async fn what_changed_is_listed() {
+        super::what_changed_is_listed(&stage().await).await;
     }
 
     #[tokio::test]

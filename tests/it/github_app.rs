@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use tidegate::core::config::server::ForgeKind;
 use tidegate::core::event::Event;
 use tidegate::core::finding::Level;
-use tidegate::core::ids::RepoId;
+use tidegate::core::ids::{Repo, RepoId};
+use tidegate::core::lost::Changes;
 use tidegate::forge::{Checkup, Connection, Forge, ForgeError};
 
 use crate::forges::{Stage, connection};
@@ -40,11 +41,16 @@ impl Stage {
     }
 
     async fn refusal(&self) -> String {
-        match self.forge.open_pulls(&self.repo).await {
+        match read(&self.forge, &self.repo).await {
             Err(ForgeError::Forbidden(why)) => why,
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// Reads something, for which it takes a token.
+async fn read(forge: &Arc<dyn Forge>, repo: &Repo) -> Result<Changes, ForgeError> {
+    forge.changes_since(repo, Timestamp::now()).await
 }
 
 #[tokio::test]
@@ -111,7 +117,7 @@ async fn a_clock_that_is_wrong_keeps_nobody_out() {
     let stage = stage().await;
     for seconds in [-7200, -90, -30, 30, 90, 7200] {
         let (forge, _) = stage.by_a_clock_ahead(seconds);
-        let read = forge.open_pulls(&stage.repo).await;
+        let read = read(&forge, &stage.repo).await;
         assert!(read.is_ok(), "{seconds}: {read:?}");
     }
 }
@@ -119,7 +125,7 @@ async fn a_clock_that_is_wrong_keeps_nobody_out() {
 #[tokio::test]
 async fn a_suspended_installation_refuses_until_it_is_taken_back() {
     let stage = stage().await;
-    stage.forge.open_pulls(&stage.repo).await.unwrap();
+    read(&stage.forge, &stage.repo).await.unwrap();
     let path = format!(
         "/app/installations/{}/suspended",
         stage.site.installation().await
@@ -133,13 +139,13 @@ async fn a_suspended_installation_refuses_until_it_is_taken_back() {
     let refused = fresh.remote(&stage.repo).await.unwrap_err().to_string();
     assert!(refused.contains("an owner must unsuspend it"), "{refused}");
     stage.site.ask_as_app(Method::DELETE, &path).await;
-    stage.forge.open_pulls(&stage.repo).await.unwrap();
+    read(&stage.forge, &stage.repo).await.unwrap();
 }
 
 #[tokio::test]
 async fn where_the_app_is_not_installed_it_says_so() {
     let stage = stage().await;
-    stage.forge.open_pulls(&stage.repo).await.unwrap();
+    read(&stage.forge, &stage.repo).await.unwrap();
     let path = format!("/app/installations/{}", stage.site.installation().await);
     stage.site.ask_as_app(Method::DELETE, &path).await;
     let refusal = stage.refusal().await;

@@ -48,6 +48,7 @@ async fn a_push_that_was_missed_goes_out_with_the_next_under_the_rules_before_it
     };
     let [first] = world.rollouts().await.try_into().unwrap();
     world.kill_the_server().await;
+    world.lists_nothing();
     let loosened = writes("tidegate.yml", &rules("never")).and(updates("network"));
     world.push_without_waiting("main", &loosened).await;
     world.lose_what_is_delivered().await;

@@ -37,6 +37,13 @@ pub fn who_may(
             "Ask somebody else with write access, or set `approval: {author: true}` on the target branch first.",
         );
     }
+    let is_unknown = authors.iter().any(|it| it.id == Actor::nobody().id);
+    if !rules.author && is_unknown && role != Role::Admin {
+        return refuse(
+            "Nobody can tell who pushed a part of this change, so it may be your own: the forge lost word of it, or the account is gone.",
+            "Ask an administrator of this repository to approve.",
+        );
+    }
     match rules.mode {
         Mode::Ledger | Mode::PrReview => Ok(()),
         Mode::Sealed => refuse(
@@ -115,6 +122,22 @@ mod tests {
         for (role, who, author, may) in table {
             let rules = rules(Mode::Ledger, author);
             let verdict = who_may(&actor(who), role, &[actor(1), actor(2)], &rules);
+            assert_eq!(verdict.is_ok(), may, "{role:?} {who} {author}");
+        }
+    }
+
+    #[test]
+    fn where_nobody_knows_who_pushed_only_an_administrator_approves() {
+        use Role::{Admin, Write};
+        let authors = [actor(1), Actor::nobody()];
+        for (role, who, author, may) in [
+            (Write, 9, false, false),
+            (Admin, 9, false, true),
+            (Admin, 1, false, false),
+            (Write, 9, true, true),
+        ] {
+            let rules = rules(Mode::Ledger, author);
+            let verdict = who_may(&actor(who), role, &authors, &rules);
             assert_eq!(verdict.is_ok(), may, "{role:?} {who} {author}");
         }
     }

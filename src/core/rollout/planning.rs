@@ -42,7 +42,11 @@ pub struct Step {
 pub fn look(memory: Option<PullMemory>, details: PullDetails, ground: &Ground, wish: Wish) -> Step {
     let mut memory = memory.unwrap_or_else(|| PullMemory::new(details.clone()));
     if let Wish::Pushed { by } = &wish {
-        memory.pushed_by(by);
+        // Where nobody is named, it may be the push that was heard of already.
+        let is_known = *by == Actor::nobody() && memory.details.head == details.head;
+        if !is_known {
+            memory.pushed_by(by);
+        }
     }
     if details.state != PullState::Open {
         return closed(memory, details);

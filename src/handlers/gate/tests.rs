@@ -202,15 +202,14 @@ async fn commit_of_rules(mirror: &Mirror, rules: &str) -> Sha {
 async fn start_sandbox(dir: PathBuf) -> (String, DropGuard) {
     let bot = SeedUser {
         login: "bot".to_owned(),
-        email: None,
         is_bot: true,
         token: "bot-token".to_owned(),
+        ..SeedUser::default()
     };
     let infra = SeedRepo {
         name: "acme/infra".to_owned(),
         collaborators: BTreeMap::from([("bot".to_owned(), "write".to_owned())]),
-        is_public: false,
-        hooks: Vec::new(),
+        ..SeedRepo::default()
     };
     let seed = Seed {
         users: vec![bot],

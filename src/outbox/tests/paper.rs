@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use crate::core::effect::{Reaction, Status};
 use crate::core::ids::{Actor, CommentId, Pull, PullNumber, Repo, Sha};
+use crate::core::lost::Changes;
 use crate::core::person::{Review, Role};
 use crate::core::remote::Remote;
 use crate::core::rollout::pull::PullDetails;
@@ -66,7 +67,7 @@ impl Forge for Paper {
         not_asked()
     }
 
-    async fn open_pulls(&self, _: &Repo) -> Result<Vec<PullNumber>, ForgeError> {
+    async fn changes_since(&self, _: &Repo, _: Timestamp) -> Result<Changes, ForgeError> {
         not_asked()
     }
 

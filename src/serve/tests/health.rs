@@ -162,7 +162,11 @@ async fn a_forges_limit_is_told_and_makes_nobody_unready() {
     server.meters = BTreeMap::from([(repo(7).forge, limited(until).await)]);
     let open = async |path: &str| {
         let request = Request::get(path).body(Body::empty()).unwrap();
-        Answer::to(private(&server, &stage.tally, &stage.stop), request).await
+        Answer::to(
+            private(&server, (&stage.tally, &stage.finds), &stage.stop),
+            request,
+        )
+        .await
     };
     let ready = open("/readyz").await;
     assert_eq!(ready.status, StatusCode::OK);

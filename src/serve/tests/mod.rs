@@ -30,6 +30,7 @@ struct Stage {
     home: TempDir,
     server: Server,
     tally: Tally,
+    finds: Finds,
     stop: CancellationToken,
 }
 
@@ -85,6 +86,7 @@ impl Stage {
             home,
             server,
             tally: Tally::default(),
+            finds: Finds::default(),
             stop: CancellationToken::new(),
         }
     }
@@ -101,7 +103,11 @@ impl Stage {
     /// Opens a page.
     async fn open(&self, path: &str) -> Answer {
         let request = Request::get(path).body(Body::empty()).unwrap();
-        Answer::to(private(&self.server, &self.tally, &self.stop), request).await
+        Answer::to(
+            private(&self.server, (&self.tally, &self.finds), &self.stop),
+            request,
+        )
+        .await
     }
 
     /// A job that was started at `at`.

@@ -86,6 +86,7 @@ async fn a_comment_that_was_given_up_is_quoted_without_its_power() {
         actor: ada(),
         body: "/approve wave-1 @acme/admins\nmore".to_owned(),
         url: String::new(),
+        found_at: None,
     });
     stage.file(&said).await;
     stage.try_times(TRIES).await;

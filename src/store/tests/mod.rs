@@ -3,6 +3,7 @@
 mod checking;
 mod inbox;
 mod jobs;
+mod looks;
 mod memory;
 mod opening;
 mod outbox;
@@ -83,6 +84,7 @@ fn commented(comment: u64) -> Event {
         actor: ada(),
         body: "/plan".to_owned(),
         url: "https://github.com/acme/infra/pull/1#issuecomment-1".to_owned(),
+        found_at: None,
     })
 }
 

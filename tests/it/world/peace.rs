@@ -21,7 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// What the server still has to do, as of one moment.
 const UNDER_WAY: &str = "SELECT (SELECT count(*) FROM deliveries WHERE state = 'queued')
     + (SELECT count(*) FROM effects WHERE state = 'waiting')
-    + (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running'))";
+    + (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running'))
+    + (SELECT count(*) FROM looks WHERE failures = 0 AND (lease_until IS NOT NULL OR due_at <= ";
 
 impl World {
     /// Waits until everything that happened has had its consequences.
@@ -45,7 +46,9 @@ impl World {
     /// Whether the forge had nothing to deliver from before to after the moment at which the server had nothing to do.
     async fn is_quiet(&self) -> bool {
         let before = self.delivered().await;
-        let under_way = self.place.database.number(UNDER_WAY).await;
+        let now = jiff::Timestamp::now().as_millisecond();
+        let under_way = format!("{UNDER_WAY} {now}))");
+        let under_way = self.place.database.number(&under_way).await;
         before.is_some() && under_way == 0 && before == self.delivered().await
     }
 

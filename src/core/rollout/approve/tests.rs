@@ -203,6 +203,7 @@ fn approved_into(
         actor: actor(who),
         body: "/approve".to_owned(),
         url: "https://git.example/acme/infra/pulls/12#7".to_owned(),
+        found_at: None,
     };
     let decided = decide(&Inputs {
         said: &said,

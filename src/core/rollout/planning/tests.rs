@@ -55,6 +55,26 @@ fn a_new_head_is_planned_against_its_merge_base() {
 }
 
 #[test]
+fn a_head_that_came_unheard_of_is_somebodys_push_and_a_known_one_is_nobodys() {
+    let by = Actor::nobody;
+    let newer = PullDetails {
+        head: sha('4'),
+        ..details()
+    };
+    let pushers = |head: PullDetails| {
+        let step = look(
+            Some(first_look()),
+            head,
+            &ground(),
+            Wish::Pushed { by: by() },
+        );
+        step.memory.pushers
+    };
+    assert_eq!(pushers(newer), [by()]);
+    assert_eq!(pushers(details()), []);
+}
+
+#[test]
 fn a_newer_head_leaves_one_that_is_being_planned() {
     let newer = PullDetails {
         head: sha('4'),
